@@ -11,6 +11,7 @@
  */
 #include "channel/channel.h"
 #include "channel/slot.h"
+#include "os/os.h"
 
 static void say_left_out(struct fl_region *m, enum fl_left what)
 {
@@ -26,6 +27,7 @@ void fl_channel_tell_glue(struct fl_glue_range range)
 
 	if (!m)
 		return;
+	range.pid = fl_os_pid();
 	/* ordering: none, a row that is not written is nobody's, and all are looked at again
 	 * when the process has ended */
 	i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);

@@ -21,7 +21,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 19
+#define FL_SHM_VERSION 20
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -224,6 +224,7 @@ struct fl_glue_range {
 	uint64_t lo, hi;		/* W target, before it counts in n_glue */
 	uint64_t table, table_bytes;	/* by which bodies there are unwound, as .eh_frame_hdr
 					 * is, with what it leads to; or 0 */
+	int32_t pid;			/* whose it is; its children have it, too */
 };
 
 /* Where a second body stands: who samples the program counter there takes the time for its

@@ -41,7 +41,8 @@ static struct fl_chain *find_same(const struct fl_chains *c, const struct fl_cha
 		struct fl_chain *chain = &c->of[i - 1];
 		uint32_t same = 0;
 
-		if (chain->n != as->n || chain->end != as->end)
+		if (chain->n != as->n || chain->end != as->end ||
+		    chain->program != as->program || chain->is_gone != as->is_gone)
 			continue;
 		while (same < as->n && c->steps[chain->first + same] == steps[same])
 			same++;
@@ -54,7 +55,7 @@ static struct fl_chain *find_same(const struct fl_chains *c, const struct fl_cha
 void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, const struct fl_chain *add)
 {
 	struct fl_chain *chain;
-	uint32_t hash = 0;
+	uint32_t hash = fl_hash_of((uintptr_t)add->program, add->is_gone);
 
 	if (!add->n || c->n_steps + add->n > MOST_STEPS)
 		return;

@@ -147,21 +147,16 @@ static enum fl_action action_of(const struct wish *w)
 			     w->all || w->is_second ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
 
-/* Samples are so by themselves; what is counted has no time. */
-static int check_precise(const struct wish *w)
-{
-	if (!w->o.precise || (action_of(w) == FL_ACT_TIME && !w->is_second))
-		return 0;
-	fl_say("--precise is for recordings of every call (--all, --trace), the only ones of a "
-	       "program: samples are so by themselves");
-	return -1;
-}
-
 /* Where every call is recorded there are no samples, and no budget. */
 static int check_profiler(const struct wish *w, enum fl_action action)
 {
 	const char *how = action == FL_ACT_COUNT ? "counted" : "recorded";
 
+	if (w->o.precise && (action != FL_ACT_TIME || w->is_second)) {
+		fl_say("--precise is for recordings of every call (--all, --trace), the only "
+		       "ones of a program: samples are so by themselves");
+		return -1;
+	}
 	if (!is_profiler_set(w) || w->o.rate || action == FL_ACT_SAMPLE)
 		return 0;
 	if (w->budget)
@@ -309,7 +304,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (!chose && fl_session_use(&w->o, "latency"))
 		return -1;
 	if (check_second(w) || fl_trigger_use(&w->o) || check_perf_map(&w->o) ||
-	    check_readers(&w->o) || check_profiler(w, action_of(w)) || check_precise(w))
+	    check_readers(&w->o) || check_profiler(w, action_of(w)))
 		return -1;
 	if (use_bodies(w))
 		return -1;

@@ -6,6 +6,12 @@
 
 #include "channel/channel.h"
 
+/* Where a body stands, as its process told in that row of the region. */
+struct fl_told_body {
+	uint64_t lo, function;
+	uint32_t bytes, row;
+};
+
 /* Rows of the region's, as they were copied; zeros: none. */
 struct fl_originals {
 	struct fl_region *shm;
@@ -13,22 +19,41 @@ struct fl_originals {
 	uint32_t most_blocks;
 	const struct fl_body_row *rows;	/* the region's; most of them at most */
 	uint32_t most;
-	struct fl_body_row *of;		/* copies, by place */
-	size_t n;
-	uint32_t told;			/* rows that were claimed when they were made */
-	uint64_t credit;		/* rows that may be copied, however they change */
+	struct fl_originals_of {
+		int32_t pid;
+		struct fl_told_body *of;
+		uint32_t n, n_sorted;	/* by place, those told last behind others */
+	} *processes;
+	uint32_t n;
+	struct fl_hash by_pid;
+	uint32_t *late;			/* rows that were not written when they were met */
+	uint32_t n_late;
+	uint32_t told;			/* rows that have been met */
+	uint64_t credit;		/* rows that may be copied or sorted, however they
+					 * change */
+	int32_t (*parent)(const void *arg, int32_t pid);	/* whose image its own was
+					 * forked of; 0: nobody's. NULL: of all */
+	const void *arg;
 };
 
 void fl_originals_open(struct fl_originals *, struct fl_region *);
 /* The function that a sample of process `pid` at address `at` stood in the body of; where
  * it stood in none, `at`. */
 uint64_t fl_originals_at(struct fl_originals *, int32_t pid, uint64_t at);
-/* The block of bodies that the address is in, with what unwinds them; of several the one that
- * was told last. */
-bool fl_originals_block(const struct fl_originals *, uint64_t at, struct fl_glue_range *);
-/* Each of the process's, ascending. */
+/* The body of the process's, or that it has of its parents, which is there; NULL: none is. It
+ * is valid until the next call. */
+const struct fl_told_body *fl_originals_body(struct fl_originals *, int32_t pid, uint64_t at);
+/* Whose image that of `pid` was forked of; 0: nobody's. */
+int32_t fl_originals_parent(const struct fl_originals *, int32_t pid);
+/* 1 + the row of the block of bodies that the address is in, of the process's or of its
+ * parents', with what unwinds them; of several the one that was told last. 0: in none. */
+uint32_t fl_originals_block(const struct fl_originals *, int32_t pid, uint64_t at,
+			    struct fl_glue_range *);
+/* At the end, look for more once more. */
+void fl_originals_look(struct fl_originals *);
+/* Each of the process's own that is known, ascending. */
 void fl_originals_each(struct fl_originals *, int32_t pid,
-		       void (*each)(void *arg, const struct fl_body_row *), void *arg);
+		       void (*each)(void *arg, const struct fl_told_body *), void *arg);
 void fl_originals_close(struct fl_originals *);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/mapped.h"
 #include "cli/own.h"
 
 static int by_place(const void *a, const void *b)
@@ -85,15 +86,9 @@ static bool is_glue(const struct fl_own *o, uint64_t at)
 	return n && at < o->glue[n - 1].hi;
 }
 
-/* Not memory without a name, nor what is written to through an alias. */
-static bool is_file(const struct fl_pc *pc)
-{
-	return *pc->path == '/' && pc->path[1] != '/' && strncmp(pc->path, "/memfd:", 7);
-}
-
 bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc)
 {
-	if (is_file(pc))
+	if (fl_mapped_is_file(pc->path))
 		return !strcmp(pc->path, s->launch.library);
 	return is_glue(o, pc->address);
 }
@@ -106,12 +101,12 @@ bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
 /* Of the agent, when modules come. */
 static bool is_agents_work(const struct fl_own *o, const struct fl_pc *pc)
 {
-	return is_file(pc) && pc->at - o->work.lo < o->work.hi - o->work.lo;
+	return fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo;
 }
 
 bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
 {
-	return !is_file(pc) && is_glue(o, pc->address);
+	return !fl_mapped_is_file(pc->path) && is_glue(o, pc->address);
 }
 
 bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc,

@@ -27,7 +27,7 @@ static const char *name_of_body(struct fl_session *s, uint64_t at)
 	return fl_functions_name(&s->functions, function);
 }
 
-static void put_body(void *arg, const struct fl_body_row *row)
+static void put_body(void *arg, const struct fl_told_body *row)
 {
 	const struct perf_map *p = arg;
 	const char *name = name_of_body(p->s, row->function);
@@ -71,6 +71,7 @@ void fl_perf_map_write(struct fl_session *s)
 		fl_say("cannot write %s: %s", path, fl_reason(-errno));
 		return;
 	}
+	fl_originals_look(&s->originals);
 	fl_originals_each(&s->originals, s->pid, put_body, &p);
 	bad = ferror(p.to);
 	if (fclose(p.to) || bad)

@@ -40,7 +40,7 @@ struct turned {
 	const char *glob;
 };
 
-static bool is_asked_for(const struct turned *t, uint32_t function)
+static bool callers_wanted(const struct turned *t, uint32_t function)
 {
 	const struct fl_sheet *s = t->from;
 	size_t n = strlen(t->glob);
@@ -56,7 +56,7 @@ static int turn_row(struct turned *t, size_t row, uint32_t depth)
 	const struct flick_rows *r = t->from->result;
 	uint32_t context = 0, meant = 0;
 
-	while (meant <= depth && !is_asked_for(t, t->way[meant]))
+	while (meant <= depth && !callers_wanted(t, t->way[meant]))
 		meant++;
 	if (meant > depth)
 		return 0;

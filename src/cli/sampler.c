@@ -25,6 +25,7 @@
 #include "cli/chains.h"
 #include "cli/originals.h"
 #include "cli/cli.h"
+#include "cli/mapped.h"
 #include "cli/perf-ring.h"
 #include "cli/sampler.h"
 #include "cli/stacks.h"
@@ -33,21 +34,18 @@
 #define PERIOD_NS 997003ull		/* a prime: in step with nobody's timer */
 #define SETTLED_NS 2000000ull		/* by then a record is in its ring */
 
-/* A record, out of its ring. `path` is of mappings: an index. */
+/* A record, out of its ring. */
 struct moment {
 	uint64_t time;
-	uint32_t type, path;
+	uint32_t type;
 	int32_t pid, parent;
 	uint32_t periods;		/* that a sample stands for */
-	uint64_t at, end, offset;
+	uint64_t at;
+	struct fl_map map;
 	struct fl_sampled_stack *stack;		/* of a sample; NULL: not asked for */
 };
 
-struct map {
-	int32_t pid;
-	uint32_t path;
-	uint64_t lo, hi, offset;
-};
+enum { FILE_WORDS = 6 };		/* device, inode, generation */
 
 struct fl_sampler {
 	struct fl_perf_rings rings;
@@ -57,9 +55,11 @@ struct fl_sampler {
 	uint32_t periods;		/* ... of the rings that are being taken */
 	struct moment *moments;		/* taken from rings, not yet looked at */
 	uint32_t n_moments;
-	struct map *maps;		/* a newer one hides what it covers */
-	uint32_t n_maps;
-	char **paths;
+	struct fl_mapped mapped;
+	struct kept_path {		/* each file once, though one was replaced by another */
+		char *path;
+		uint32_t file[FILE_WORDS];
+	} *paths;
 	uint32_t n_paths;
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
@@ -89,16 +89,24 @@ static bool has_room(struct fl_sampler *s, void *array, uint32_t n, size_t bytes
 	return !err;
 }
 
-static uint32_t path_index(struct fl_sampler *s, const char *path)
+/* One pointer for one file, by its path and what else the kernel tells of it. */
+static const char *keep_path(struct fl_sampler *s, const char *path,
+			     const uint32_t file[FILE_WORDS])
 {
+	struct kept_path *kept;
+
 	for (uint32_t i = s->n_paths; i-- > 0;)
-		if (!strcmp(s->paths[i], path))
-			return i;
+		if (!memcmp(s->paths[i].file, file, sizeof(s->paths[i].file)) &&
+		    !strcmp(s->paths[i].path, path))
+			return s->paths[i].path;
 	if (!has_room(s, &s->paths, s->n_paths, sizeof(*s->paths)))
-		return 0;
-	s->paths[s->n_paths] = strdup(path);
-	s->failed |= !s->paths[s->n_paths];
-	return s->paths[s->n_paths] ? s->n_paths++ : 0;
+		return "";
+	kept = &s->paths[s->n_paths];
+	kept->path = strdup(path);
+	memcpy(kept->file, file, sizeof(kept->file));
+	s->failed |= !kept->path;
+	s->n_paths += kept->path != NULL;
+	return kept->path ? kept->path : "";
 }
 
 /* ---- what the kernel writes ------------------------------------------------------ */
@@ -120,12 +128,12 @@ struct mapping {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t at, bytes, offset;
-	uint32_t file[6];		/* device, inode, generation */
+	uint32_t file[FILE_WORDS];
 	uint32_t prot, flags;
 	char path[];
 };
 
-struct fork {
+struct fork {				/* and of who ends */
 	struct perf_event_header header;
 	uint32_t pid, parent;
 };
@@ -137,10 +145,8 @@ static void take_mapping(struct fl_sampler *s, struct moment *m, const struct ma
 		return;
 	}
 	m->pid = (int32_t)r->pid;
-	m->at = r->at;
-	m->end = r->at + r->bytes;
-	m->offset = r->offset;
-	m->path = path_index(s, r->path);
+	m->map = (struct fl_map){ r->at, r->at + r->bytes, r->offset,
+				   keep_path(s, r->path, r->file) };
 }
 
 /* The record at `h`, which is whole. */
@@ -160,11 +166,11 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		m.pid = (int32_t)((const struct sample *)h)->pid;
 		m.at = ((const struct sample *)h)->ip;
 		m.periods = h->size < FL_STACK_FAR_BYTES ? s->periods : 0;
-		if (s->what == FL_SAMPLED_CALLS)
+		if (s->what != FL_SAMPLED_PLACES)
 			m.stack = fl_stacks_copy((const struct sample *)h + 1, end);
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
-	} else if (h->type == PERF_RECORD_FORK) {
+	} else if (h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) {
 		m.pid = (int32_t)((const struct fork *)h)->pid;
 		m.parent = (int32_t)((const struct fork *)h)->parent;
 	} else if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC) {
@@ -179,58 +185,6 @@ static void take_record(void *arg, const struct perf_event_header *h)
 }
 
 /* ---- in the order of time ---------------------------------------------------------- */
-
-static const struct map *map_at(const struct fl_sampler *s, int32_t pid, uint64_t at)
-{
-	for (uint32_t i = s->n_maps; i-- > 0;)
-		if (s->maps[i].pid == pid && at - s->maps[i].lo < s->maps[i].hi - s->maps[i].lo)
-			return &s->maps[i];
-	return NULL;
-}
-
-/* A program that maps code again and again at the same place, as a JIT may, has one there. */
-static void add_map(struct fl_sampler *s, struct map map)
-{
-	for (uint32_t i = 0; i < s->n_maps; i++) {
-		struct map *m = &s->maps[i];
-
-		if (m->pid != map.pid || m->lo != map.lo || m->hi != map.hi ||
-		    m->path != map.path)
-			continue;
-		memmove(m, m + 1, (s->n_maps - i - 1) * sizeof(*m));
-		s->n_maps--;
-		break;
-	}
-	if (has_room(s, &s->maps, s->n_maps, sizeof(map)))
-		s->maps[s->n_maps++] = map;
-}
-
-static void forget_maps(struct fl_sampler *s, int32_t pid)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < s->n_maps; i++)
-		if (s->maps[i].pid != pid)
-			s->maps[kept++] = s->maps[i];
-	s->n_maps = kept;
-}
-
-/* A new thread has its parent's pid; a new process has its parent's mappings. */
-static void copy_maps(struct fl_sampler *s, int32_t pid, int32_t parent)
-{
-	uint32_t n = pid == parent ? 0 : s->n_maps;
-
-	if (n)
-		forget_maps(s, pid);		/* of an earlier process with its number */
-	for (uint32_t i = 0; i < n && i < s->n_maps; i++) {
-		struct map map = s->maps[i];
-
-		if (map.pid != parent)
-			continue;
-		map.pid = pid;
-		add_map(s, map);
-	}
-}
 
 static int compare_pcs(const void *x, const void *y)
 {
@@ -264,23 +218,32 @@ static void merge_pcs(struct fl_sampler *s)
 }
 
 /* Second bodies stand where no file of the program's is mapped. */
-static bool may_be_body(const struct fl_sampler *s, const struct map *map)
+static bool may_be_body(const struct fl_sampler *s, const struct fl_map *map)
 {
-	const char *path = map ? s->paths[map->path] : "";
+	return s->originals && !(map && fl_mapped_is_file(map->path));
+}
 
-	return s->originals && (*path != '/' || path[1] == '/' || !strncmp(path, "/memfd:", 7));
+/* Text that is written to through an alias stands where its file was mapped. */
+static const struct fl_map *code_at(const struct fl_sampler *s, int32_t pid, uint64_t at)
+{
+	const struct fl_mapped_process *p = fl_mapped_find(&s->mapped, pid);
+	const struct fl_map *map = fl_mapped_at(p, at, NULL), *behind = map;
+
+	while (behind && !strncmp(behind->path, "/memfd:flick-text", 17))
+		behind = fl_mapped_at(p, at, behind);
+	return behind ? behind : map;
 }
 
 /* The sample as one of a place in the program's own code. */
 static struct fl_pc sampled_place(const struct fl_sampler *s, const struct moment *m,
 				   uint64_t at)
 {
-	const struct map *map = map_at(s, m->pid, at);
+	const struct fl_map *map = code_at(s, m->pid, at);
 	struct fl_pc pc = { .pid = m->pid, .n = m->periods, .taken = 1, .at = at,
 			    .address = at, .path = "" };
 
 	if (map) {
-		pc.path = s->paths[map->path];
+		pc.path = map->path;
 		pc.at = at - map->lo + map->offset;
 	}
 	return pc;
@@ -288,21 +251,18 @@ static struct fl_pc sampled_place(const struct fl_sampler *s, const struct momen
 
 struct walked {
 	const struct fl_sampler *s;
-	int32_t pid;
+	const struct fl_mapped_process *process;
 };
 
 /* Code that is written to through an alias stands in memory where its file was mapped. */
 static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 {
 	const struct walked *w = arg;
+	const struct fl_map *map = NULL;
 	bool is_file = true;
 
-	for (uint32_t i = w->s->n_maps; i-- > 0;) {
-		const struct map *map = &w->s->maps[i];
-
-		if (map->pid != w->pid || at - map->lo >= map->hi - map->lo)
-			continue;
-		*code = (struct fl_stack_code){ w->s->paths[map->path], map->lo, map->offset };
+	while ((map = fl_mapped_at(w->process, at, map))) {
+		*code = (struct fl_stack_code){ map->path, map->lo, map->offset };
 		if (!may_be_body(w->s, map) || *code->path == '[')
 			return is_file;
 		is_file = false;
@@ -313,43 +273,59 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 	return false;
 }
 
-static void count_chain(struct fl_sampler *s, const struct moment *m)
+/* Of a tree, places of files are everybody's who has the file. */
+static struct fl_pc shared_place(const struct fl_sampler *s, const struct moment *m,
+				 uint64_t at)
 {
-	struct walked w = { s, m->pid };
-	struct fl_stack_calls calls;
-	struct fl_pc pcs[FL_STACK_DEPTH];
-
-	fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, &calls);
-	for (uint32_t i = 0; i < calls.n; i++)
-		pcs[i] = sampled_place(s, m, calls.places[i]);
-	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
-		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
-		.periods = m->periods });
-}
-
-/* What stood in a function's body stood in the function. */
-static void count_place(struct fl_sampler *s, const struct moment *m)
-{
-	const struct map *map = map_at(s, m->pid, m->at);
-	uint64_t at = may_be_body(s, map) ? fl_originals_at(s->originals, m->pid, m->at) :
-		      m->at;
 	struct fl_pc pc = sampled_place(s, m, at);
 
+	if (s->what == FL_SAMPLED_TREE && fl_mapped_is_file(pc.path))
+		pc.pid = 0;
+	return pc;
+}
+
+/* Where no stack tells, in calls of that place alone as far as anybody knows. */
+static void count_chain(struct fl_sampler *s, const struct moment *m, uint64_t at)
+{
+	struct walked w = { s, fl_mapped_find(&s->mapped, m->pid) };
+	struct fl_stack_calls calls = { .n = 0, .end = FL_CHAIN_CUT };
+	struct fl_pc pcs[FL_STACK_DEPTH];
+	bool is_gone;
+
+	if (m->stack)
+		fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, &calls);
+	is_gone = !calls.n || s->stacks.is_gone;
+	if (!calls.n)
+		calls.places[calls.n++] = at;
+	for (uint32_t i = 0; i < calls.n; i++)
+		pcs[i] = shared_place(s, m, calls.places[i]);
+	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
+		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
+		.periods = m->periods, .is_gone = is_gone,
+		.program = w.process ? w.process->program : "" });
+}
+
+/* What stood in a function's body stood in the function. One that is there for its stack counts
+ * as nothing else. */
+static void count_sample(struct fl_sampler *s, const struct moment *m)
+{
+	const struct fl_map *map = fl_mapped_at(fl_mapped_find(&s->mapped, m->pid), m->at,
+						NULL);
+	const struct fl_told_body *body = may_be_body(s, map) ?
+					  fl_originals_body(s->originals, m->pid, m->at) : NULL;
+	uint64_t at = body ? body->function : m->at;
+	struct fl_pc pc = sampled_place(s, m, at);
+
+	if (s->what != FL_SAMPLED_PLACES && (m->stack || m->periods))
+		count_chain(s, m, at);
+	if (!m->periods)
+		return;
 	for (uint32_t i = 0; i < s->n_told; i++)
 		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
 		merge_pcs(s);
 	if (has_room(s, &s->pcs, s->n_pcs, sizeof(pc)))
 		s->pcs[s->n_pcs++] = pc;
-}
-
-/* One that is there for its stack counts as nothing else. */
-static void count_sample(struct fl_sampler *s, const struct moment *m)
-{
-	if (m->periods)
-		count_place(s, m);
-	if (m->stack)
-		count_chain(s, m);
 }
 
 static int compare_moments(const void *x, const void *y)
@@ -374,15 +350,18 @@ static void settle(struct fl_sampler *s, uint64_t until)
 			free(m->stack);
 			break;
 		case PERF_RECORD_MMAP2:
-			add_map(s, (struct map){ m->pid, m->path, m->at, m->end, m->offset });
+			s->failed |= fl_mapped_add(&s->mapped, m->pid, &m->map) != 0;
 			break;
 		case PERF_RECORD_FORK:
 			s->starts += m->pid == m->parent;
-			copy_maps(s, m->pid, m->parent);
+			s->failed |= fl_mapped_fork(&s->mapped, m->pid, m->parent) != 0;
+			break;
+		case PERF_RECORD_EXIT:
+			if (!s->lost)	/* else nobody knows how many began */
+				fl_mapped_exit(&s->mapped, m->pid);
 			break;
 		case PERF_RECORD_COMM:
-			forget_maps(s, m->pid);
-			fl_stacks_forget_bodies(&s->stacks);
+			fl_mapped_exec(&s->mapped, m->pid);
 			break;
 		}
 	}
@@ -399,9 +378,18 @@ void fl_sampler_tell(struct fl_sampler *s, void (*saw)(void *arg, const struct f
 	s->told[s->n_told++].arg = arg;
 }
 
+static int32_t parent_of(const void *mapped, int32_t pid)
+{
+	const struct fl_mapped_process *p = fl_mapped_find(mapped, pid);
+
+	return p ? p->parent : 0;
+}
+
 void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)
 {
-	s->originals = s->stacks.originals = originals;
+	s->originals = s->stacks.bodies.originals = originals;
+	originals->parent = parent_of;
+	originals->arg = &s->mapped;
 }
 
 void fl_sampler_poll(struct fl_sampler *s)
@@ -476,7 +464,7 @@ struct perf_event_attr fl_sampler_attr(enum fl_sampled what)
 		.sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
 	};
 
-	if (what == FL_SAMPLED_CALLS)
+	if (what != FL_SAMPLED_PLACES)
 		fl_stacks_ask(&attr);
 	return attr;
 }
@@ -522,19 +510,22 @@ struct looked_at {
 static int see_mapping(void *arg, const struct fl_mapping *m)
 {
 	struct looked_at *of = arg;
+	static const uint32_t unknown[FILE_WORDS];
+	struct fl_map map = { m->lo, m->hi, m->offset, NULL };
 
-	if (m->prot & PROT_EXEC)
-		add_map(of->s, (struct map){ of->pid, path_index(of->s, m->path), m->lo, m->hi,
-					     m->offset });
-	return 0;
+	if (!(m->prot & PROT_EXEC))
+		return 0;
+	map.path = keep_path(of->s, m->path, unknown);
+	return fl_mapped_add(&of->s->mapped, of->pid, &map);
 }
 
 /* What is mapped later is told by a record, which comes behind. */
 static int look_at_mappings(struct fl_sampler *s, int pid)
 {
 	struct looked_at of = { s, pid };
+	int err = fl_mapped_look(&s->mapped, pid);
 
-	return fl_os_mappings_of(pid, see_mapping, &of);
+	return err ? err : fl_os_mappings_of(pid, see_mapping, &of);
 }
 
 void fl_sampler_go(struct fl_sampler *s, int pid)
@@ -602,15 +593,17 @@ void fl_sampler_close(struct fl_sampler *s)
 	if (!s)
 		return;
 	fl_perf_rings_close(&s->far);
+	if (s->originals)
+		s->originals->parent = NULL;
 	fl_perf_rings_close(&s->rings);
 	fl_perf_rings_close(&s->seldom);
 	fl_stacks_close(&s->stacks);
 	for (uint32_t i = 0; i < s->n_paths; i++)
-		free(s->paths[i]);
+		free(s->paths[i].path);
 	for (uint32_t i = 0; i < s->n_moments; i++)
 		free(s->moments[i].stack);
 	free(s->moments);
-	free(s->maps);
+	fl_mapped_close(&s->mapped);
 	free(s->paths);
 	free(s->pcs);
 	fl_chains_forget(&s->chains);

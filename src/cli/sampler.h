@@ -24,7 +24,8 @@ struct fl_sampler;
 /* What samples tell. */
 enum fl_sampled {
 	FL_SAMPLED_PLACES,
-	FL_SAMPLED_CALLS		/* and whose calls they stood in */
+	FL_SAMPLED_CALLS,		/* and whose calls they stood in */
+	FL_SAMPLED_TREE			/* the same, of a process and all that come of it */
 };
 /* 0 or -ENOMEM. start: of a process that has one thread, or, 0, of this one; any thread. 0 or
  * -errno: the system gives no samples. go: samples are taken from now on. */
@@ -67,6 +68,9 @@ struct fl_chain {
 	uint32_t first, n;		/* steps */
 	enum fl_chain_end end;
 	uint32_t samples;
+	bool is_gone;			/* who called where it ends nobody can say any more, or
+					 * could ever */
+	const char *program;		/* that was executed; the same pointer for the same */
 	uint64_t periods;
 };
 struct fl_chains;

@@ -58,9 +58,9 @@ static int open_region(struct fl_session *s)
 
 static int open_all(struct fl_session *s)
 {
-	/* Totals by default rest on it, where there is one process. */
-	enum fl_sampled what = s->o->action == FL_ACT_SAMPLE && !s->o->follow ?
-			       FL_SAMPLED_CALLS : FL_SAMPLED_PLACES;
+	/* Totals by default rest on it. */
+	enum fl_sampled what = s->o->action != FL_ACT_SAMPLE ? FL_SAMPLED_PLACES :
+			       s->o->follow ? FL_SAMPLED_TREE : FL_SAMPLED_CALLS;
 	int err = open_region(s);
 
 	if (err)

@@ -7,19 +7,16 @@
  * called. The kernel copies a part of the stack with a sample, and from there callers are
  * found by the tables that exceptions are thrown by, as every program has them.
  *
- * Second bodies have such tables of their own (copy/unwind.c), in the process's memory. That is
- * read when the first sample of a block of bodies comes. A process that has ended meanwhile
- * has none: its sample ends there.
+ * Second bodies have such tables of their own (body-tables.c). Where these cannot be had any
+ * more, as their process has ended, who called is not known.
  *
  * What the target writes is read as it stands: tables may lie, and a stack may hold anything. A
  * walk goes up the stack, and no further than what was copied. A program may have tables that
  * take long to execute, and as many as it likes: walks have a part of the time that samples
  * stand for, and what is beyond that is not walked.
  */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include "cli/stacks.h"
@@ -73,100 +70,20 @@ struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-static struct fl_stack_file *add_file(struct fl_stacks *s, struct fl_stack_file file)
+/* Opened when it is asked for first; NULL: there are too many, or there is no memory. */
+static struct fl_stack_file *file_by_path(struct fl_stacks *s, const char *path)
 {
 	enum { MOST_FILES = 1 << 14 };
 
-	if (s->n_files == MOST_FILES ||
-	    fl_array_room(&s->files, s->n_files, sizeof(*s->files))) {
-		fl_cfi_close(file.cfi);
-		return NULL;
-	}
-	s->files[s->n_files] = file;
-	return &s->files[s->n_files++];
-}
-
-static struct fl_stack_file *file_by_path(struct fl_stacks *s, const char *path)
-{
 	for (uint32_t i = 0; i < s->n_files; i++)
 		if (s->files[i].path == path)
 			return &s->files[i];
-	return add_file(s, (struct fl_stack_file){
-		.path = path, .cfi = fl_cfi_open(path, &s->memory) });
-}
-
-static bool read_memory(int32_t pid, void *to, uint64_t at, size_t n)
-{
-	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)at, n };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == (ssize_t)n;
-}
-
-enum { MOST_TABLE = 1 << 26 };
-
-/* Its entries, and what these lead to: between them is room that nobody has used yet. */
-static bool copy_table(int32_t pid, char *to, const struct fl_glue_range *r)
-{
-	struct {
-		uint8_t how[4];
-		int32_t frames;		/* from here on */
-		uint32_t n;
-	} head;
-	uint64_t entries, frames;
-
-	if (r->table_bytes < sizeof(head) || !read_memory(pid, &head, r->table, sizeof(head)))
-		return false;
-	entries = sizeof(head) + head.n * 8ull;
-	frames = (uint64_t)head.frames + sizeof(head.how);
-	return entries <= frames && frames < r->table_bytes &&
-	       read_memory(pid, to, r->table, entries) &&
-	       read_memory(pid, to + frames, r->table + frames, r->table_bytes - frames);
-}
-
-/* A file of two headers, behind which the table stands as in the process: it leads to its
- * entries by how far away they are. */
-static struct fl_cfi *read_bodies(struct fl_stacks *s, int32_t pid,
-				  const struct fl_glue_range *r)
-{
-	struct head {
-		Elf64_Ehdr file;
-		Elf64_Phdr table;
-	} *head;
-	char *bytes = r->table_bytes <= MOST_TABLE &&
-		      fl_cfi_has_room(&s->memory, sizeof(*head) + r->table_bytes) ?
-		      calloc(1, sizeof(*head) + r->table_bytes) : NULL;
-
-	if (!bytes || !copy_table(pid, bytes + sizeof(*head), r)) {
-		free(bytes);
+	if (s->n_files == MOST_FILES ||
+	    fl_array_room(&s->files, s->n_files, sizeof(*s->files)))
 		return NULL;
-	}
-	head = (struct head *)bytes;
-	head->file = (Elf64_Ehdr){
-		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			     EV_CURRENT },
-		.e_type = ET_EXEC, .e_machine = FL_ARCH_ELF_MACHINE, .e_version = EV_CURRENT,
-		.e_ehsize = sizeof(head->file), .e_phoff = sizeof(head->file),
-		.e_phentsize = sizeof(head->table), .e_phnum = 1,
-	};
-	head->table = (Elf64_Phdr){
-		.p_type = PT_GNU_EH_FRAME, .p_offset = sizeof(*head), .p_vaddr = r->table,
-		.p_filesz = r->table_bytes, .p_memsz = r->table_bytes,
-	};
-	return fl_cfi_open_bytes(bytes, sizeof(*head) + r->table_bytes, &s->memory);
-}
-
-/* Those that were told last hide others: of an image of the process that is no more. */
-static struct fl_stack_file *bodies_at(struct fl_stacks *s, int32_t pid, uint64_t at)
-{
-	struct fl_glue_range r;
-
-	for (uint32_t i = s->n_files; i-- > 0;)
-		if (!s->files[i].path && at - s->files[i].lo < s->files[i].hi - s->files[i].lo)
-			return &s->files[i];
-	if (!s->originals || !fl_originals_block(s->originals, at, &r))
-		return NULL;
-	return add_file(s, (struct fl_stack_file){ .lo = r.lo, .hi = r.hi,
-						   .cfi = read_bodies(s, pid, &r) });
+	s->files[s->n_files] = (struct fl_stack_file){
+		path, fl_cfi_open(path, &s->bodies.memory) };
+	return &s->files[s->n_files++];
 }
 
 /* ---- a walk ------------------------------------------------------------------------------ */
@@ -183,18 +100,36 @@ struct walk {
 	bool is_beyond;			/* what it needs is above what was copied */
 };
 
+/* In a body; `place` is where its function begins. */
+static const struct fl_cfi_row *rules_in_body(struct walk *w, uint64_t at, uint64_t *place)
+{
+	struct fl_originals *originals = w->s->bodies.originals;
+	const struct fl_told_body *told = originals ?
+					  fl_originals_body(originals, w->pid, at) : NULL;
+	struct fl_told_body body;
+	const struct fl_cfi_row *row;
+
+	if (!told)
+		return NULL;
+	body = *told;
+	*place = body.function;
+	row = fl_body_tables_row(&w->s->bodies, &(struct fl_body_place){
+		w->pid, at, &body, w->where, w->arg });
+	w->s->is_gone = !row;
+	return row;
+}
+
 /* What tells of the place. In a body that stands for its function. */
 static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
 {
 	struct fl_stack_code code = { .path = NULL };
 	bool is_file = w->where(w->arg, at, &code);
-	struct fl_stack_file *file = is_file ? NULL : bodies_at(w->s, w->pid, at);
+	const struct fl_cfi_row *row = is_file ? NULL : rules_in_body(w, at, place);
+	struct fl_stack_file *file;
 	uint64_t elf;
 
-	if (file) {
-		*place = fl_originals_at(w->s->originals, w->pid, at);
-		return file->cfi ? fl_cfi_row(file->cfi, at) : NULL;
-	}
+	if (row || w->s->is_gone)
+		return row;
 	*place = at;
 	file = code.path ? file_by_path(w->s, code.path) : NULL;
 	if (!file || !file->cfi || !fl_cfi_address(file->cfi, at - code.lo + code.offset, &elf))
@@ -309,23 +244,11 @@ void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_st
 	s->earned_ns += EARNED_NS;
 	if (s->cpu_ns > FIRST_NS + s->earned_ns)
 		return;
+	s->is_gone = false;
 	begin = own_cpu_ns();
 	walk_up((struct walk){ .s = s, .pid = pid, .stack = stack, .now = stack->place,
 			       .where = where, .arg = arg }, calls);
 	s->cpu_ns += own_cpu_ns() - begin;
-}
-
-void fl_stacks_forget_bodies(struct fl_stacks *s)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < s->n_files; i++) {
-		if (s->files[i].path)
-			s->files[kept++] = s->files[i];
-		else
-			fl_cfi_close(s->files[i].cfi);
-	}
-	s->n_files = kept;
 }
 
 void fl_stacks_close(struct fl_stacks *s)
@@ -333,4 +256,5 @@ void fl_stacks_close(struct fl_stacks *s)
 	for (uint32_t i = 0; i < s->n_files; i++)
 		fl_cfi_close(s->files[i].cfi);
 	free(s->files);
+	fl_body_tables_close(&s->bodies);
 }

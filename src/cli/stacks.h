@@ -6,8 +6,7 @@
 
 #include <linux/perf_event.h>
 
-#include "cli/cfi.h"
-#include "cli/originals.h"
+#include "cli/body-tables.h"
 #include "cli/sampler.h"
 
 /* Of a thread's stack a sample has so much, from the stack pointer on: of a program's hot
@@ -20,24 +19,16 @@ void fl_stacks_ask(struct perf_event_attr *);
 /* A copy of what it told, from `told` to `end`; free() it. NULL: nothing, or no memory. */
 struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end);
 
-/* Where code of a process was mapped from: false, from no file, and then what was mapped there
- * before, as its code may have been copied; `path` stays NULL: nothing. */
-struct fl_stack_code {
-	const char *path;		/* the same pointer for the same file */
-	uint64_t lo, offset;
-};
-typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
-
 struct fl_stacks {
-	struct fl_originals *originals;	/* NULL: nobody has second bodies */
-	struct fl_cfi_memory memory;
 	uint64_t cpu_ns, earned_ns;	/* that walks took; and may take, beyond the first */
 	struct fl_stack_file {
-		const char *path;	/* of a file; NULL: of the bodies in [lo, hi) */
-		uint64_t lo, hi;
+		const char *path;
 		struct fl_cfi *cfi;	/* NULL: it has none */
 	} *files;
 	uint32_t n_files;
+	struct fl_body_tables bodies;
+	bool is_gone;			/* of the last walk: who called there nobody can say
+					 * any more */
 };
 
 /* As a frame takes 16 bytes or more. */
@@ -51,8 +42,6 @@ struct fl_stack_calls {
  * function begins. None: walks before it have taken the time of others that were cheaper. */
 void fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
 		    fl_stack_where *, void *arg, struct fl_stack_calls *);
-/* The process is another program. */
-void fl_stacks_forget_bodies(struct fl_stacks *);
 void fl_stacks_close(struct fl_stacks *);	/* zeros are fine */
 
 #endif

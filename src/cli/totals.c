@@ -22,6 +22,7 @@
 
 #include "cli/chains.h"
 #include "cli/contexts.h"
+#include "cli/gone.h"
 #include "cli/profile.h"
 
 /* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
@@ -37,9 +38,14 @@ struct in_chains {
 	struct fl_stand *of;		/* by place, the innermost of each first */
 	uint32_t n;
 	uint32_t *first;		/* index: place; where its rows begin */
+	uint32_t *leaf;			/* index: place; 1 + whose code it is; 0: not the
+					 * program's */
 	uint32_t *met, mark;		/* index: function; `mark`: the chain has it */
 	bool *is_long;			/* index: function; its calls are, as far as known */
-	uint64_t periods;		/* of all chains that the program's code is in */
+	double *calls, *cut;		/* index: function; periods that stood in calls of it;
+					 * of these, in chains that may lack some */
+	double *share;			/* index: chain; periods that it stands for */
+	double periods, n_cut;		/* of all of them */
 	bool failed;
 };
 
@@ -71,24 +77,30 @@ static void name_places(struct in_chains *in, const struct fl_chains *c)
 	struct fl_place *places = fl_profile_places(in->p, c->places, c->n_places, &n);
 	uint32_t f;
 
-	in->failed |= !places || fl_inner_fill(functions, places, n, note_stands, in);
+	in->leaf = calloc(c->n_places + 1, sizeof(*in->leaf));
+	in->failed |= !in->leaf || !places ||
+		      fl_inner_fill(functions, places, n, note_stands, in);
 	for (size_t i = 0; !in->failed && i < n; i++) {
 		in->failed |= fl_functions_find(functions, places[i].path, places[i].at, &f);
-		if (!in->failed)
-			note_stands(in, &places[i], f);
+		if (in->failed)
+			break;
+		in->leaf[places[i].pc] = f + 1;
+		note_stands(in, &places[i], f);
 	}
 	free(places);
 }
 
 static void index_places(struct in_chains *in, const struct fl_chains *c)
 {
-	uint32_t i = 0;
+	uint32_t n = in->p->s->functions.n + 1, i = 0;
 
 	if (in->n)
 		qsort(in->of, in->n, sizeof(*in->of), by_place);
 	in->first = calloc(c->n_places + 1, sizeof(*in->first));
-	in->met = calloc(in->p->s->functions.n + 1, sizeof(*in->met));
-	in->failed |= !in->first || !in->met;
+	in->met = calloc(n, sizeof(*in->met));
+	in->calls = calloc(n, sizeof(*in->calls));
+	in->cut = calloc(n, sizeof(*in->cut));
+	in->failed |= !in->first || !in->met || !in->calls || !in->cut;
 	for (uint32_t place = 0; !in->failed && place <= c->n_places; place++) {
 		while (i < in->n && in->of[i].place < place)
 			i++;
@@ -126,7 +138,7 @@ static void find_long(struct in_chains *in)
 
 /* What calls itself is there once. True: one is long. */
 static bool add_each(struct in_chains *in, const struct fl_chains *c, uint32_t i,
-		     struct fl_profile_samples *to)
+		     double *to)
 {
 	const struct fl_chain *chain = &c->of[i];
 	bool has_long = false;
@@ -142,33 +154,32 @@ static bool add_each(struct in_chains *in, const struct fl_chains *c, uint32_t i
 			if (in->met[f] == in->mark)
 				continue;
 			in->met[f] = in->mark;
-			in->failed |= fl_profile_add(in->p, to, f, chain->periods) != 0;
+			to[f] += in->share[i];
 		}
 	}
 	return has_long;
 }
 
-/* One that stood in flick's own code is no time of the program's. */
+/* One that stood in flick's own code is no time of the program's: its share is 0. */
 static void count_chain(struct in_chains *in, const struct fl_chains *c, uint32_t i)
 {
-	uint32_t place = c->steps[c->of[i].first];
-
-	if (in->first[place] == in->first[place + 1])
+	in->periods += in->share[i];
+	if (add_each(in, c, i, in->calls) || c->of[i].end == FL_CHAIN_WHOLE)
 		return;
-	in->periods += c->of[i].periods;
-	if (add_each(in, c, i, &in->p->calls) || c->of[i].end == FL_CHAIN_WHOLE)
-		return;
-	add_each(in, c, i, &in->p->cut);
-	in->p->n_cut += c->of[i].periods;
+	add_each(in, c, i, in->cut);
+	in->n_cut += in->share[i];
 }
 
-static void scale(struct fl_profile_samples *s, double by)
+static void fill(struct in_chains *in, struct fl_profile_samples *to, const double *from,
+		 double by)
 {
-	for (uint32_t f = 0; f < s->n; f++)
-		s->of[f] = (uint64_t)((double)s->of[f] * by + 0.5);
+	for (uint32_t f = 0; !in->failed && f < in->p->s->functions.n; f++)
+		if (from[f] > 0)
+			in->failed |= fl_profile_add(in->p, to, f, (uint64_t)
+						     (from[f] * by + 0.5)) != 0;
 }
 
-/* Samples of which no memory was left are as the others. */
+/* Samples for whose chain no memory was left are as the others. */
 int fl_totals_gather(struct fl_profile *p)
 {
 	const struct fl_chains *c = fl_sampler_chains(p->s->sampler);
@@ -178,19 +189,25 @@ int fl_totals_gather(struct fl_profile *p)
 	name_places(&in, c);
 	index_places(&in, c);
 	find_long(&in);
+	in.share = in.failed ? NULL : fl_gone_share(c, in.leaf);
+	in.failed |= !in.share;
 	for (uint32_t i = 0; !in.failed && i < c->n; i++)
 		count_chain(&in, c, i);
 	if (!in.failed && p->s->has_stacks)
 		in.failed = fl_contexts_gather(p, &(struct fl_stood){ c, in.of, in.first });
 	for (uint32_t f = 0; f < p->self.n; f++)
-		by += (double)p->self.of[f] / (double)in.periods;
-	scale(&p->calls, by);
-	scale(&p->cut, by);
-	p->n_cut = (uint64_t)((double)p->n_cut * by + 0.5);
+		by += (double)p->self.of[f] / in.periods;
+	fill(&in, &p->calls, in.calls, by);
+	fill(&in, &p->cut, in.cut, by);
+	p->n_cut = (uint64_t)(in.n_cut * by + 0.5);
 	free(in.of);
 	free(in.first);
+	free(in.leaf);
 	free(in.met);
 	free(in.is_long);
+	free(in.calls);
+	free(in.cut);
+	free(in.share);
 	return in.failed ? -ENOMEM : 0;
 }
 

@@ -1,12 +1,21 @@
 /*
+ *	short-calls SECONDS [HOW N]
+ *
  * Calls of a nanosecond or some: leaf() calls nothing, caller() spends half of its time in it,
  * outer() has all of that, and down(), which calls itself, half of the program's time. Of
  * seldom_long() a call in five thousand is long: by those that are timed it takes nothing.
+ *
+ * HOW N: N children do that, but for seldom_long(), and each takes so many SECONDS. `fork`: one
+ * behind the other; `exec`: the same, as a program that each executes; `pool`: all at once;
+ * `nested`: each is a child's child.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #define OUT __attribute__((noinline, noclone))
 #ifndef LEAF
@@ -63,16 +72,52 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-int main(int argc, char **argv)
+static void work(double seconds)
 {
-	double seconds = argc > 1 ? atof(argv[1]) : 1, end;
+	double end;
 
 	for (end = now() + seconds / 2; now() < end;)
 		sink = outer(sink, 2000);
 	for (end = now() + seconds / 2; now() < end;)
 		for (int i = 0; i < 500; i++)
 			sink = down(sink, 30);
-	for (int i = 0; i < seconds * 250000; i++)
+}
+
+static void await_children(void)
+{
+	while (wait(NULL) > 0)
+		;
+}
+
+static void be_child(char **argv, double seconds)
+{
+	char *again[] = { argv[0], argv[1], NULL };
+
+	if (!strcmp(argv[2], "exec"))
+		execv(argv[0], again);
+	if (!strcmp(argv[2], "nested") && fork()) {
+		await_children();
+		_exit(0);
+	}
+	work(seconds);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	double seconds = argc > 1 ? atof(argv[1]) : 1;
+	int n = argc > 3 ? atoi(argv[3]) : 0;
+
+	if (!n)
+		work(seconds);
+	for (int i = 0; i < n; i++) {
+		if (!fork())
+			be_child(argv, seconds);
+		if (strcmp(argv[2], "pool"))
+			await_children();
+	}
+	await_children();
+	for (int i = 0; !n && i < seconds * 250000; i++)
 		sink = seldom_long(sink, i);
 	return 0;
 }

@@ -106,17 +106,28 @@ static void many_are_told_apart(void **state)
 	fl_chains_forget(&chains);
 }
 
-/* So many that some hashes are equal, of those that begin alike, too. */
-static void those_of_one_hash_are_told_apart(void **state)
+/* Two of three places, of which the first is the same, have one hash. */
+static void chains_of_one_hash_are_told_apart(void **state)
 {
-	enum { PLACES = 700 };
-	uint32_t n = 0;
+	enum { MANY = 6000 };
+	uint32_t first = fl_hash_of(fl_hash_of(0, 0), 1), hash[MANY + 1], a, c, last = 0;
 
 	(void)state;
-	for (uint64_t i = 0; i < PLACES; i++)
-		for (uint64_t k = 0; k < PLACES; k++, n++)
-			add(1, 3, (uint64_t[]){ 0, i, k });
-	assert_int_equal(chains.n, n);
+	for (uint64_t i = 0; i < MANY; i++) {	/* numbered from 1 on */
+		add(1, 1, (uint64_t[]){ 2 * i });
+		hash[i + 1] = fl_hash_of(first, i + 1);
+	}
+	for (a = 1; a < MANY && !last; a++)
+		for (c = a + 1; c <= MANY && !last; c++)
+			last = (hash[a] ^ hash[c] ^ 1) <= MANY ? hash[a] ^ hash[c] ^ 1 : 0;
+	assert_int_not_equal(last, 0);
+	a = 2 * (a - 2);			/* a and c went one too far */
+	c = 2 * (c - 2);
+	last = 2 * (last - 1);
+	add(10, 3, (uint64_t[]){ 0, a, 0 });
+	add(100, 3, (uint64_t[]){ 0, c, last });
+	assert_int_equal(periods_of(3, (uint64_t[]){ 0, a, 0 }), 10);
+	assert_int_equal(periods_of(3, (uint64_t[]){ 0, c, last }), 100);
 	fl_chains_forget(&chains);
 }
 
@@ -126,7 +137,7 @@ int main(void)
 		cmocka_unit_test(what_is_the_same_is_there_once),
 		cmocka_unit_test(the_same_that_ends_in_another_way_is_another),
 		cmocka_unit_test(many_are_told_apart),
-		cmocka_unit_test(those_of_one_hash_are_told_apart),
+		cmocka_unit_test(chains_of_one_hash_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

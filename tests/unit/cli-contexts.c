@@ -43,8 +43,9 @@ static void let_places(const char *const *names)
 /* Of places, the innermost first. */
 static void let_chain(const char *places, enum fl_chain_end end, uint64_t periods)
 {
-	chain[chains.n++] = (struct fl_chain){ chains.n_steps, (uint32_t)strlen(places), end,
-					       1, periods };
+	chain[chains.n++] = (struct fl_chain){
+		.first = chains.n_steps, .n = (uint32_t)strlen(places), .end = end,
+		.samples = 1, .periods = periods };
 	for (; *places; places++)
 		steps[chains.n_steps++] = (uint32_t)(*places - '0');
 }

@@ -359,41 +359,6 @@ static void walks_take_a_part_of_what_samples_stand_for(void **state)
 	assert_in_range(walks - kept, 1, 2);
 }
 
-/* What a process has in the region is its own, and may lead anywhere. */
-static void tables_of_bodies_have_so_much_memory_in_all(void **state)
-{
-	enum { BYTES = 1 << 16, ROWS = 4 };
-	struct fl_glue_range rows[ROWS];
-	struct fl_region *shm = calloc(1, sizeof(*shm));
-	struct fl_originals originals = { .shm = shm, .blocks = rows, .most_blocks = ROWS };
-	uint64_t stack[WORDS] = { 0 }, registers[REGISTERS] = { 0 };
-	char *table = calloc(1, BYTES);
-
-	(void)state;
-	assert_non_null(shm);
-	assert_non_null(table);
-	memcpy(table, (uint32_t[]){ 0x3b031b01, 64 - 4, 1, 0, 64 }, 20);
-	for (uint64_t i = 0; i < ROWS; i++)
-		rows[i] = (struct fl_glue_range){ 0x1000 * (i + 1), 0x1000 * (i + 2),
-						  (uintptr_t)table, BYTES };
-	shm->n_glue = ROWS;
-	stacks.originals = &originals;
-	stacks.memory.taken = FL_CFI_MOST_BYTES - 5 * BYTES / 2;
-	for (uint64_t i = 0; i < ROWS; i++) {
-		tell(registers, 0x1000 * (i + 1), stack);
-		taken = copy();
-		walk();
-		free(taken);
-		taken = NULL;
-	}
-	assert_int_equal(stacks.n_files, ROWS);
-	assert_true(stacks.memory.taken <= FL_CFI_MOST_BYTES);
-	assert_true(stacks.memory.taken > FL_CFI_MOST_BYTES - BYTES);
-	fl_originals_close(&originals);
-	free(shm);
-	free(table);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -407,8 +372,6 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			walks_take_a_part_of_what_samples_stand_for, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(tables_of_bodies_have_so_much_memory_in_all,
-						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whatever_stands_there_a_walk_ends, set_up,
 						tear_down),
 #if defined __x86_64__

@@ -1,0 +1,53 @@
+/*
+ * body-tables.h - private to cli/: by what second bodies are unwound (body-tables.c).
+ */
+#ifndef FL_BODY_TABLES_H
+#define FL_BODY_TABLES_H
+
+#include "cli/cfi.h"
+#include "cli/originals.h"
+
+/* Where code of a process was mapped from: false, from no file, and then what was mapped there
+ * before, as its code may have been copied; `path` stays NULL: nothing. */
+struct fl_stack_code {
+	const char *path;		/* the same pointer for the same file */
+	uint64_t lo, offset;
+};
+typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
+
+/* Zeros, but for `originals`: none has been read. */
+struct fl_body_tables {
+	struct fl_originals *originals;	/* NULL: nobody has second bodies */
+	struct fl_body_table {
+		uint32_t block;		/* of these bodies: 1 + its row */
+		struct fl_cfi *cfi;	/* NULL: it is not as tables are */
+	} *tables;
+	uint32_t n_tables;
+	struct fl_known_body {		/* a function's, in whichever process */
+		const char *path;
+		uint64_t function;	/* offset in that file */
+		uint32_t bytes;
+		struct fl_cfi *cfi;
+		uint64_t lo;		/* where it stands by that */
+	} *bodies;
+	uint32_t n_bodies;
+	struct fl_hash by_function;
+	struct fl_cfi_memory memory;	/* of files' tables as well (stacks.c) */
+	uint64_t taken;			/* bytes of tables, and bodies that were looked at */
+};
+
+/* A place in a body of process `pid`; where: in the same. */
+struct fl_body_place {
+	int32_t pid;
+	uint64_t at;
+	const struct fl_told_body *body;
+	fl_stack_where *where;
+	void *arg;
+};
+/* The rules of that place, until the next call; NULL: nobody can say any more, or there are
+ * none. */
+const struct fl_cfi_row *fl_body_tables_row(struct fl_body_tables *,
+					    const struct fl_body_place *);
+void fl_body_tables_close(struct fl_body_tables *);
+
+#endif

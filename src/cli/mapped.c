@@ -1,0 +1,161 @@
+/*
+ * mapped.c - what processes have mapped to execute, at the moment of a sample.
+ *
+ * Hides that a process of a tree may have ended when its samples are looked at: all is of the
+ * kernel's records, in the order of time. Fork's child has what its parent had, exec's image
+ * nothing. What has ended leaves its number and its parent's, as of thousands of short
+ * processes mappings would fill the memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/mapped.h"
+
+bool fl_mapped_is_file(const char *path)
+{
+	return *path == '/' && path[1] != '/' && strncmp(path, "/memfd:", 7);
+}
+
+static struct fl_mapped_process *find_process(const struct fl_mapped *m, int32_t pid)
+{
+	uint32_t hash = fl_hash_of(0, (uint32_t)pid);
+
+	for (uint32_t at = hash, i; (i = fl_hash_next(&m->by_pid, hash, &at));)
+		if (m->of[i - 1].pid == pid)
+			return &m->of[i - 1];
+	return NULL;
+}
+
+const struct fl_mapped_process *fl_mapped_find(const struct fl_mapped *m, int32_t pid)
+{
+	return find_process(m, pid);
+}
+
+/* That process, as new; NULL: no memory. */
+static struct fl_mapped_process *start_anew(struct fl_mapped *m, int32_t pid)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+
+	if (!p) {
+		if (fl_array_room(&m->of, m->n, sizeof(*m->of)) ||
+		    fl_hash_put(&m->by_pid, fl_hash_of(0, (uint32_t)pid), m->n + 1))
+			return NULL;
+		p = &m->of[m->n++];
+		p->maps = NULL;
+	}
+	free(p->maps);
+	*p = (struct fl_mapped_process){ .pid = pid, .threads = 1, .program = "" };
+	return p;
+}
+
+int fl_mapped_look(struct fl_mapped *m, int32_t pid)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+
+	p = p ? p : start_anew(m, pid);
+	if (p)
+		p->threads = FL_MAPPED_STAYS;
+	return p ? 0 : -ENOMEM;
+}
+
+/* A program that maps code again and again at the same place, as a JIT may, has one there. */
+static void forget_same(struct fl_mapped_process *p, const struct fl_map *map)
+{
+	for (uint32_t i = 0; i < p->n; i++) {
+		struct fl_map *m = &p->maps[i];
+
+		if (m->lo != map->lo || m->hi != map->hi || m->path != map->path)
+			continue;
+		memmove(m, m + 1, (p->n - i - 1) * sizeof(*m));
+		p->n--;
+		break;
+	}
+}
+
+int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+
+	p = p ? p : start_anew(m, pid);
+	if (!p)
+		return -ENOMEM;
+	forget_same(p, map);
+	if (fl_array_room(&p->maps, p->n, sizeof(*p->maps)))
+		return -ENOMEM;
+	p->maps[p->n++] = *map;
+	if (!*p->program && fl_mapped_is_file(map->path))
+		p->program = map->path;
+	return 0;
+}
+
+static int copy_maps(struct fl_mapped_process *to, const struct fl_mapped_process *from)
+{
+	for (uint32_t i = 0; i < from->n; i++) {
+		if (fl_array_room(&to->maps, i, sizeof(*to->maps)))
+			return -ENOMEM;
+		to->maps[to->n++] = from->maps[i];
+	}
+	return 0;
+}
+
+int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+	const struct fl_mapped_process *from;
+
+	if (pid == parent) {
+		if (p && p->threads != FL_MAPPED_STAYS)
+			p->threads++;
+		return 0;
+	}
+	p = start_anew(m, pid);
+	if (!p)
+		return -ENOMEM;
+	p->parent = parent;
+	from = find_process(m, parent);
+	if (!from)
+		return 0;
+	p->program = from->program;
+	return copy_maps(p, from);
+}
+
+/* Its other threads have ended. */
+void fl_mapped_exec(struct fl_mapped *m, int32_t pid)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+
+	if (!p)
+		return;
+	p->n = 0;
+	p->parent = 0;
+	p->program = "";
+	p->threads = p->threads == FL_MAPPED_STAYS ? FL_MAPPED_STAYS : 1;
+}
+
+void fl_mapped_exit(struct fl_mapped *m, int32_t pid)
+{
+	struct fl_mapped_process *p = find_process(m, pid);
+
+	if (!p || !p->threads || p->threads == FL_MAPPED_STAYS || --p->threads)
+		return;
+	free(p->maps);
+	p->maps = NULL;
+	p->n = 0;
+}
+
+const struct fl_map *fl_mapped_at(const struct fl_mapped_process *p, uint64_t at,
+				  const struct fl_map *hiding)
+{
+	for (uint32_t i = !p ? 0 : hiding ? (uint32_t)(hiding - p->maps) : p->n; i-- > 0;)
+		if (at - p->maps[i].lo < p->maps[i].hi - p->maps[i].lo)
+			return &p->maps[i];
+	return NULL;
+}
+
+void fl_mapped_close(struct fl_mapped *m)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		free(m->of[i].maps);
+	free(m->of);
+	fl_hash_free(&m->by_pid);
+}

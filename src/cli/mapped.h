@@ -1,0 +1,46 @@
+/*
+ * mapped.h - private to cli/: what processes have mapped to execute (mapped.c).
+ */
+#ifndef FL_MAPPED_H
+#define FL_MAPPED_H
+
+#include "base/base.h"
+
+struct fl_map {
+	uint64_t lo, hi, offset;
+	const char *path;		/* the same pointer for the same file; "": none */
+};
+
+struct fl_mapped {
+	struct fl_mapped_process {
+		int32_t pid;
+		int32_t parent;		/* that this image was forked of; 0: none */
+		uint32_t threads;	/* 0: it has ended; FL_MAPPED_STAYS: not counted */
+		const char *program;	/* the first file of this image; "": not known */
+		struct fl_map *maps;	/* a newer one hides what it covers */
+		uint32_t n;
+	} *of;				/* each pid once */
+	uint32_t n;
+	struct fl_hash by_pid;
+};
+#define FL_MAPPED_STAYS UINT32_MAX
+
+/* Not memory without a name, nor what is written to through an alias. */
+bool fl_mapped_is_file(const char *path);
+
+/* As the kernel tells it, in the order of time. look: the process ran before. fork: of a
+ * thread, who has its parent's pid, or of a process. 0 or -ENOMEM. */
+int fl_mapped_look(struct fl_mapped *, int32_t pid);
+int fl_mapped_add(struct fl_mapped *, int32_t pid, const struct fl_map *);
+int fl_mapped_fork(struct fl_mapped *, int32_t pid, int32_t parent);
+void fl_mapped_exec(struct fl_mapped *, int32_t pid);
+/* Of one thread. */
+void fl_mapped_exit(struct fl_mapped *, int32_t pid);
+/* NULL: nothing of it is known. */
+const struct fl_mapped_process *fl_mapped_find(const struct fl_mapped *, int32_t pid);
+/* What is mapped there, or was behind `hiding`, which hides it; NULL: nothing. */
+const struct fl_map *fl_mapped_at(const struct fl_mapped_process *, uint64_t at,
+				  const struct fl_map *hiding);
+void fl_mapped_close(struct fl_mapped *);	/* zeros are fine */
+
+#endif

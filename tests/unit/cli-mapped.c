@@ -1,0 +1,160 @@
+/*
+ * unit/cli-mapped: what a process of a tree has mapped at the moment of a sample: fork's child
+ * what its parent had, exec's image nothing of before, and a process its own until its last
+ * thread has ended.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/mapped.h"
+
+enum { SHELL = 100, CHILD = 101, GRANDCHILD = 102, MANY = 300 };
+
+static struct fl_mapped mapped;
+static const char sh[] = "/bin/sh", cc[] = "/bin/cc", memory[] = "//anon";
+
+static void map(int32_t pid, uint64_t lo, uint64_t hi, const char *path)
+{
+	const struct fl_map m = { lo, hi, 0, path };
+
+	assert_int_equal(fl_mapped_add(&mapped, pid, &m), 0);
+}
+
+static void begin(int32_t pid, int32_t parent)
+{
+	assert_int_equal(fl_mapped_fork(&mapped, pid, parent), 0);
+}
+
+static const char *path_at(int32_t pid, uint64_t at)
+{
+	const struct fl_map *m = fl_mapped_at(fl_mapped_find(&mapped, pid), at, NULL);
+
+	return m ? m->path : NULL;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	map(SHELL, 0x1000, 0x2000, memory);
+	map(SHELL, 0x2000, 0x3000, sh);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fl_mapped_close(&mapped);
+	memset(&mapped, 0, sizeof mapped);
+	return 0;
+}
+
+static void a_child_has_what_its_parent_had(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(GRANDCHILD, CHILD);
+	map(SHELL, 0x3000, 0x4000, cc);
+	assert_ptr_equal(path_at(GRANDCHILD, 0x2fff), sh);
+	assert_null(path_at(GRANDCHILD, 0x3000));
+	assert_ptr_equal(path_at(SHELL, 0x3000), cc);
+	assert_int_equal(fl_mapped_find(&mapped, GRANDCHILD)->parent, CHILD);
+	assert_ptr_equal(fl_mapped_find(&mapped, GRANDCHILD)->program, sh);
+	assert_null(path_at(SHELL + 1000, 0x2000));
+}
+
+static void another_image_has_its_own(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	fl_mapped_exec(&mapped, CHILD);
+	assert_null(path_at(CHILD, 0x2000));
+	assert_int_equal(fl_mapped_find(&mapped, CHILD)->parent, 0);
+	map(CHILD, 0x2000, 0x3000, cc);
+	assert_ptr_equal(path_at(CHILD, 0x2000), cc);
+	assert_ptr_equal(fl_mapped_find(&mapped, CHILD)->program, cc);
+	assert_ptr_equal(path_at(SHELL, 0x2000), sh);
+}
+
+static void what_is_hidden_is_behind_it(void **state)
+{
+	const struct fl_map *m;
+
+	(void)state;
+	map(SHELL, 0x2000, 0x2800, memory);
+	map(SHELL, 0x2000, 0x2800, memory);
+	m = fl_mapped_at(fl_mapped_find(&mapped, SHELL), 0x2400, NULL);
+	assert_ptr_equal(m->path, memory);
+	m = fl_mapped_at(fl_mapped_find(&mapped, SHELL), 0x2400, m);
+	assert_ptr_equal(m->path, sh);
+	assert_null(fl_mapped_at(fl_mapped_find(&mapped, SHELL), 0x2400, m));
+}
+
+static void a_process_is_there_until_its_last_thread_has_ended(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(CHILD, CHILD);			/* a thread */
+	fl_mapped_exit(&mapped, CHILD);
+	assert_ptr_equal(path_at(CHILD, 0x2000), sh);
+	fl_mapped_exit(&mapped, CHILD);
+	assert_null(path_at(CHILD, 0x2000));
+	fl_mapped_exit(&mapped, CHILD);
+	assert_null(path_at(CHILD, 0x2000));
+}
+
+/* Whose end was not told. */
+static void another_process_with_its_number_has_nothing_of_it(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(CHILD, GRANDCHILD);
+	assert_null(path_at(CHILD, 0x2000));
+	assert_int_equal(fl_mapped_find(&mapped, CHILD)->parent, GRANDCHILD);
+}
+
+/* Of that nobody knows how many threads there are. */
+static void who_ran_before_is_there_for_good(void **state)
+{
+	(void)state;
+	assert_int_equal(fl_mapped_look(&mapped, SHELL), 0);
+	for (int i = 0; i < 3; i++)
+		fl_mapped_exit(&mapped, SHELL);
+	assert_ptr_equal(path_at(SHELL, 0x2000), sh);
+}
+
+static void many_come_and_go(void **state)
+{
+	(void)state;
+	for (int32_t i = 0; i < MANY; i++) {
+		begin(CHILD + i, i % 3 ? CHILD + i - 1 : SHELL);
+		map(CHILD + i, 0x10000, 0x20000, i % 2 ? cc : sh);
+		if (i % 3 == 2)
+			fl_mapped_exit(&mapped, CHILD + i);
+	}
+	assert_int_equal(mapped.n, 1 + MANY);
+	for (int32_t i = 0; i < MANY; i++)
+		assert_ptr_equal(path_at(CHILD + i, 0x10000), i % 3 == 2 ? NULL :
+				 i % 2 ? cc : sh);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+		TEST(a_child_has_what_its_parent_had),
+		TEST(another_image_has_its_own),
+		TEST(what_is_hidden_is_behind_it),
+		TEST(a_process_is_there_until_its_last_thread_has_ended),
+		TEST(another_process_with_its_number_has_nothing_of_it),
+		TEST(who_ran_before_is_there_for_good),
+		TEST(many_come_and_go),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
