@@ -299,8 +299,6 @@ const char *fl_contexts_lack(const struct fl_session *s)
 		return NULL;
 	if (s->o->action != FL_ACT_SAMPLE)
 		return "only recordings by default have samples of stacks";
-	if (!s->sampler)
-		return "the system gave no samples of stacks";
-	return fl_sampler_has_calls(s->sampler) ? "there were too few samples of stacks" :
-	       "no stacks are sampled with --follow";
+	return s->sampler ? "there were too few samples of stacks" :
+	       "the system gave no samples of stacks";
 }

@@ -437,7 +437,7 @@ const struct fl_chains *fl_sampler_chains(const struct fl_sampler *s)
 
 bool fl_sampler_has_calls(const struct fl_sampler *s)
 {
-	return s->what == FL_SAMPLED_CALLS;
+	return s->what != FL_SAMPLED_PLACES;
 }
 
 uint64_t fl_sampler_period_ns(void)

@@ -29,6 +29,11 @@ check() {
 	near "down's total" "$(value total_ns down)" "$(value self_ns down)" 25
 	near "leaf's average" "$(value 'avg_ns * calls' leaf)" "$(value total_ns leaf)" 30
 	[ "$(value stack_samples leaf)" -gt 30 ] || fail "$label leaf has few samples"
+	from=$(sql "select 100.0 * sum(s.total_ns * (g.name = 'caller')) / sum(s.total_ns)
+		from stacks s join functions f on f.id = s.function and f.name = 'leaf'
+		left join stacks above on above.id = s.parent
+		left join functions g on g.id = above.function")
+	near "leaf's time below caller, percent," "$from" 100 10
 }
 
 follow() {	# SECONDS HOW N
