@@ -82,7 +82,7 @@ static int arrange_tree(struct fl_dump *d)
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
 		sound = sound && fl_sheet_has_numbers(r, numbers[i]);
 	if (sound && r->n_rows == 0)
-		return fl_why(d->why, d->dir, "its call tree is empty");
+		return *d->why ? -1 : fl_why(d->why, d->dir, "its call tree is empty");
 	if (sound && !fl_sheet_sort(d->tree, "function"))
 		return fl_why(d->why, d->dir, "out of memory");
 	if (!sound || !d->tree->depth || r->n_rows == 0)

@@ -31,6 +31,11 @@ for part in 20 50 90; do
 done
 [ "$last" -gt 0 ] || fail "nothing of 90 % is read"
 
+label="nothing is read:"
+head -c 1000 "$work/whole" >"$trace"
+run "$FLICK" dump --format=folded "$data"
+one_line_error 1 'trace.zst: cut short; the first 0 events are shown'
+
 label=noise:
 head -c 100000 /dev/urandom >"$trace"
 run "$FLICK" dump --format=chrome "$data"
