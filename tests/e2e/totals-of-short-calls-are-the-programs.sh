@@ -76,3 +76,12 @@ target short-calls -O2 $sites "-DLEAF=static inline __attribute__((always_inline
 record -- "$work/short-calls" 2
 succeeded
 check
+
+# What calls itself has a total however long its calls are.
+label="a recursive sort:"
+target demo -O2 $sites
+record -- "$work/demo"
+succeeded
+sorted=$(value self_ns sort_words)
+[ "$(value total_ns sort_words)" -gt "${sorted:-0}" ] ||
+	fail "$label $(value total_ns sort_words), and alone $sorted"
