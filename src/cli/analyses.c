@@ -22,6 +22,11 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 		fl_say("too many analyses: %d at most", FL_MAX_ANALYSES);
 		return -1;
 	}
+	if (!strcmp(spec, FL_STACKS)) {
+		fl_say("`%s` needs no -a: recordings without one have it, and `flick report "
+		       "-a %s` shows it", spec, spec);
+		return -1;
+	}
 	if (fl_use_open(&use, spec, why)) {
 		fl_say("%s", why);
 		return -1;

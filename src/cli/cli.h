@@ -571,9 +571,10 @@ int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, 
 #define FL_STACKS "stacks"
 #define FL_CALLERS "callers"
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
-int fl_stacks_callers(struct fl_sheet *, const char *glob);
+int fl_stacks_callers(struct fl_store *, struct fl_sheet *, const char *glob);
 size_t fl_stacks_fit(struct fl_sheet *);
-void fl_stacks_note(struct fl_store *, size_t left_out, char *note, size_t room);
+void fl_stacks_note(struct fl_store *, const struct fl_sheet *, size_t left_out, char *note,
+		    size_t room);
 /* How much of the program accesses and paths tell of (watched.c), by samples of each
  * function, in s->watched. 0 or -ENOMEM. */
 bool fl_watched_is_asked(const struct fl_session *);

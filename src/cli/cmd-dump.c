@@ -65,6 +65,8 @@ static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 	d->tree->name = "tree";
 	if (!d->part && fl_store_has(d->store, "tree"))
 		return fl_store_load(d->store, "tree", rows, d->why);
+	if (d->part && fl_trace_check(d->dir, d->why))
+		return -1;
 	if (d->part || fl_trace_exists(d->dir))
 		return fl_trace_rows(d->store, d->dir, "tree", d->part, rows, d->why);
 	d->tree->name = FL_STACKS;

@@ -153,8 +153,9 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 	const char *how = action == FL_ACT_COUNT ? "counted" : "recorded";
 
 	if (w->o.precise && (action != FL_ACT_TIME || w->is_second)) {
-		fl_say("--precise is for recordings of every call (--all, --trace), the only "
-		       "ones of a program: samples are so by themselves");
+		fl_say(w->is_second ? "--precise is not for a second recording of a program" :
+		       "--precise is for recordings that time every call (--all, --trace): "
+		       "calls that are sampled are timed so without it");
 		return -1;
 	}
 	if (!is_profiler_set(w) || w->o.rate || action == FL_ACT_SAMPLE)

@@ -235,7 +235,10 @@ static int load(struct source *from, const char *dir, struct wish *w)
 	if (fl_store_warn(from->store))
 		return -1;
 	from->raw = w->raw && fl_rows_make_raw(&from->rows);
-	if (w->raw && !from->raw)
+	if (w->raw && !strcmp(w->analysis, FL_STACKS))
+		fl_say("--raw is of calls that were timed; %s has CPU time, of samples",
+		       w->analysis);
+	else if (w->raw && !from->raw)
 		fl_say("%s has no times as they were measured: record again",
 		       w->analysis);
 	from->sheet.functions = fl_store_functions(from->store, &from->sheet.n_functions);
@@ -438,7 +441,8 @@ static void fit_stacks(struct source *from, const struct wish *w)
 
 	if (!name || (strcmp(name, FL_STACKS) && strcmp(name, FL_CALLERS)))
 		return;
-	fl_stacks_note(from->store, is_text(w) && !w->rows ? fl_stacks_fit(&from->sheet) : 0,
+	fl_stacks_note(from->store, &from->sheet,
+		       is_text(w) && !w->rows ? fl_stacks_fit(&from->sheet) : 0,
 		       from->note, sizeof(from->note));
 	from->sheet.note = from->note;
 }
@@ -446,7 +450,7 @@ static void fit_stacks(struct source *from, const struct wish *w)
 static int show(struct source *from, const struct wish *w)
 {
 	find_whole(from);
-	if (w->callers && fl_stacks_callers(&from->sheet, w->callers))
+	if (w->callers && fl_stacks_callers(from->store, &from->sheet, w->callers))
 		return FL_EXIT_FAILED;
 	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;

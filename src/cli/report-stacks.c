@@ -23,10 +23,15 @@ static uint64_t cell_in(const struct flick_rows *r, size_t row, const char *colu
 int fl_stacks_load(struct fl_store *store, const char *dir, struct flick_rows *rows,
 		   char why[FL_WHY])
 {
+	static const char *const of_calls[] = { "tree", "graph" };
 	char lack[256] = "it was recorded by an older flick";
 
 	if (fl_store_value(store, "stacks", lack) && !*lack)
 		return fl_store_load(store, FL_STACKS, rows, why);
+	for (size_t i = 0; i < ARRAY_LEN(of_calls); i++)
+		if (fl_store_has(store, of_calls[i]))
+			return fl_why(why, dir, "has no samples of stacks, but every call: "
+				      "flick report -a %s", of_calls[i]);
 	return fl_why(why, dir, "has no call tree: %.90s; record with -a tree or --trace",
 		      lack);
 }
@@ -37,16 +42,31 @@ struct turned {
 	const struct fl_sheet *from;
 	struct fl_contexts to;
 	uint32_t *way;			/* functions above a row, and its own */
+	const struct fl_home *homes;	/* of functions */
 	const char *glob;
 };
 
+static bool is_called(const struct turned *t, const char *glob, uint32_t function)
+{
+	size_t n = strlen(glob);
+
+	return fl_glob(glob, n, t->from->functions[function]) ||
+	       fl_glob(glob, n, t->from->full[function]);
+}
+
+/* A name may have a ! itself: who has none of its own is called MODULE!0xOFFSET. */
 static bool callers_wanted(const struct turned *t, uint32_t function)
 {
-	const struct fl_sheet *s = t->from;
-	size_t n = strlen(t->glob);
+	const char *mark = strchr(t->glob, '!'), *path, *name;
 
-	return function < s->n_functions && (fl_glob(t->glob, n, s->functions[function]) ||
-					     fl_glob(t->glob, n, s->full[function]));
+	if (function >= t->from->n_functions)
+		return false;
+	if (!mark || is_called(t, t->glob, function))
+		return is_called(t, t->glob, function);
+	path = t->homes[function].path;
+	name = path ? strrchr(path, '/') : NULL;
+	return path && fl_glob(t->glob, (size_t)(mark - t->glob), name ? name + 1 : path) &&
+	       is_called(t, mark + 1, function);
 }
 
 /* Upside down, from the outermost function that is meant. How often one called itself splits
@@ -88,21 +108,46 @@ static int turn(struct turned *t)
 	return err;
 }
 
-int fl_stacks_callers(struct fl_sheet *s, const char *glob)
+static void say_nobody_called(const struct fl_sheet *s, const char *glob)
+{
+	const struct flick_rows *r = s->result;
+	const char **names = calloc(r->n_rows + 1, sizeof(*names)), *near;
+	size_t n = 0;
+
+	for (size_t i = 0; names && i < r->n_rows; i++) {
+		uint64_t function = cell_in(r, i, "function");
+
+		if (function < s->n_functions)
+			names[n++] = s->functions[function];
+	}
+	near = n ? fl_nearest(glob, names, n) : NULL;
+	if (near)
+		fl_say("no sample stood in a call of `%s`; did you mean `%s`?", glob, near);
+	else
+		fl_say("no sample stood in a call of `%s`", glob);
+	free(names);
+}
+
+int fl_stacks_callers(struct fl_store *store, struct fl_sheet *s, const char *glob)
 {
 	struct turned t = { .from = s, .glob = glob };
 	struct flick_rows rows = { 0 };
 	bool is_sound = fl_sheet_column(s->result, "function") >= 0 &&
 			fl_sheet_sort(s, "function") && (s->depth || !s->result->n_rows);
+	char why[FL_WHY];
 	int err = -1;
 
+	if (fl_store_homes(store, &t.homes, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
 	t.way = calloc(s->result->n_rows + 1, sizeof(*t.way));
 	if (is_sound && t.way && !turn(&t))
 		err = fl_contexts_rows(&t.to, &rows);
 	if (err)
 		fl_say("out of memory, or the result is damaged");
 	else if (!rows.n_rows)
-		fl_say("no sample stood in a call of `%s`", glob);
+		say_nobody_called(s, glob);
 	if (!rows.n_rows)
 		err = -1;
 	if (!err) {
@@ -119,16 +164,18 @@ int fl_stacks_callers(struct fl_sheet *s, const char *glob)
 
 /* ---- for people -------------------------------------------------------------------------- */
 
-/* Rows of a tree stand below who has as much or more, so what stays is a tree. */
+/* Rows of a tree stand below who has as much or more, so what stays is a tree. Whose callers
+ * are asked for is seldom most of a program: what is left out is a small part of theirs. */
 size_t fl_stacks_fit(struct fl_sheet *s)
 {
 	enum { OF_ALL = 200 };
 	struct flick_rows *r = s->result;
 	const size_t bytes = r->n_columns * sizeof(*r->cells);
+	const uint64_t all = fl_sheet_sum(r, "self_ns");
 	size_t kept = 0, n = r->n_rows;
 
 	for (size_t i = 0; i < n; i++) {
-		if (cell_in(r, i, "total_ns") < s->whole / OF_ALL)
+		if (cell_in(r, i, "total_ns") < all / OF_ALL)
 			continue;
 		memmove(r->cells + kept * r->n_columns, r->cells + i * r->n_columns, bytes);
 		if (s->depth)
@@ -146,7 +193,8 @@ static void say_more(char *note, size_t room, const char *number, const char *wh
 	snprintf(note + n, room - n, "; %.20s%s", number, what);
 }
 
-void fl_stacks_note(struct fl_store *store, size_t left_out, char *note, size_t room)
+void fl_stacks_note(struct fl_store *store, const struct fl_sheet *s, size_t left_out,
+		    char *note, size_t room)
 {
 	char n[256] = "?", rows[32];
 
@@ -160,6 +208,8 @@ void fl_stacks_note(struct fl_store *store, size_t left_out, char *note, size_t 
 		say_more(note, room, n, " are below [...]");
 	snprintf(rows, sizeof(rows), "%zu", left_out);
 	if (left_out)
-		say_more(note, room, rows, " rows of less than 0.5 % are left out "
+		say_more(note, room, rows, strcmp(s->name, FL_CALLERS) ?
+			 " rows of less than 0.5 % are left out (--format=csv has all)" :
+			 " rows of less than 0.5 % of the function's time are left out "
 			 "(--format=csv has all)");
 }

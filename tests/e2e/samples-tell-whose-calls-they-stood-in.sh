@@ -70,7 +70,9 @@ sqlite3 "$work/more/results.db" "insert into stacks select 99999, null, function
 run "$FLICK" report -a stacks "$work/more"
 succeeded
 grep -Eq '; [0-9]+ rows of less than 0.5 % are left out' "$out" || fail "$label all rows"
-! grep -q ' 1.000 ns ' "$out" || fail "$label a row of a nanosecond"
+! grep -q ' 0.001 us ' "$out" || fail "$label a row of a nanosecond"
+run "$FLICK" report -a stacks -n 100000 "$work/more"
+grep -q ' 0.001 us ' "$out" || fail "$label no row of a nanosecond with -n"
 
 label="callers:"
 run "$FLICK" report --callers work "$data"
@@ -84,10 +86,30 @@ succeeded
 one=$(awk -F, 'NR == 2 { print $1 }' "$out")
 [ "$one" = "$(sql "select sum(s.total_ns) from stacks s join functions f on f.id = s.function
 	where f.name = 'left'")" ] || fail "$label left() has $one"
+run "$FLICK" report --callers 'whose*!left' --format=csv -f total "$data"
+succeeded
+[ "$one" = "$(awk -F, 'NR == 2 { print $1 }' "$out")" ] || fail "$label of a module"
+run "$FLICK" report --callers 'other*!left' "$data"
+one_line_error 1 'no sample stood in a call of .other[*]!left.$'
 run "$FLICK" report --callers nobody "$data"
-one_line_error 1 'no sample stood in a call of .nobody.'
+one_line_error 1 'no sample stood in a call of .nobody.$'
+run "$FLICK" report --callers leftt "$data"
+one_line_error 1 'no sample stood in a call of .leftt.; did you mean .left.?'
+# A function of next to no time is one that was asked for.
+sqlite3 "$work/more/results.db" "insert into functions select (select max(id) + 1
+	from functions), 'rare', 'rare', module, 0, null, null from functions where name = 'left'; update stacks set function =
+	(select max(id) from functions) where id = 99999"
+run "$FLICK" report --callers rare "$work/more"
+succeeded
+grep -Eq ' 0.001 us +0.00 +1  rare$' "$out" || fail "$label rare() is not shown"
 run "$FLICK" report --callers work -a latency "$data"
 one_line_error 2 '--callers is of stacks'
+run "$FLICK" report --callers work --raw "$data"
+grep -q -e '--raw is of calls that were timed; stacks has CPU time' "$err" || fail "$label --raw"
+run "$FLICK" record -a stacks -o "$work/none" "$work/whose-calls" 1
+one_line_error 2 'recordings without one have it'
+run "$FLICK" dump -r 1ms~2ms "$data"
+one_line_error 1 'there is no trace; record with --trace'
 
 label="flame:"
 run "$FLICK" dump --format=flame "$data"
@@ -142,3 +164,5 @@ run "$FLICK" dump "$data"
 succeeded
 grep -Eq '(^|;)all;left;work [0-9]+$' "$out" || fail "$label no tree"
 [ -z "$(sql "select name from results where name = 'stacks'")" ] || fail "$label stacks, too"
+run "$FLICK" report -a stacks "$data"
+one_line_error 1 'has no samples of stacks, but every call: flick report -a tree$'
