@@ -156,6 +156,15 @@ static bool ends_in_text(const struct fl_sheet *s)
 	return s->n_shown && is_text(s, s->shown[s->n_shown - 1]);
 }
 
+/* A tree's functions stand below one another; their modules and lines are a list. */
+static uint32_t depth_in(const struct fl_sheet *s, size_t c, size_t row)
+{
+	const struct flick_column *column = s->result->columns + c;
+	bool is_place = column->type == FLICK_COL_FUNCTION || !strcmp(column->name, "function");
+
+	return s->depth && is_place ? s->depth[row] : 0;
+}
+
 /* Of the widest text in a column, but no more than `most`; with its indentation. */
 static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
 {
@@ -166,7 +175,7 @@ static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
 		size_t n = fl_print_plain(NULL, fl_sheet_text(s, c,
 					  r->cells[i * r->n_columns + c]));
 
-		n += s->depth ? 2 * (size_t)s->depth[i] : 0;
+		n += 2 * (size_t)depth_in(s, c, i);
 		longest = n > longest ? n : longest;
 	}
 	return longest < most ? longest : most;
@@ -319,7 +328,7 @@ static void lay_out(struct layout *l, const struct fl_sheet *sheet)
 static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 		       const char *text)
 {
-	uint32_t depth = l->sheet.depth ? l->sheet.depth[row] : 0;
+	uint32_t depth = depth_in(&l->sheet, l->sheet.shown[i], row);
 	size_t left = i + 1 == l->sheet.n_shown ? l->left :
 		      l->sheet.width ? (size_t)l->width[i] : 0;
 	size_t indent = 2 * (size_t)depth;

@@ -34,6 +34,9 @@ cat >"$work/want" <<'END'
 END
 sed -n '3,$s/^.\{37\}//p' "$out" >"$work/tree"
 diff "$work/want" "$work/tree" >"$work/diff" || { cat "$work/diff"; fail "tree"; }
+run "$FLICK" report -a tree -s calls -f module "$data"
+succeeded
+grep -Eq '^  +[0-9]+  nest  +      leaf$' "$out" || fail "tree: modules are indented as well"
 
 run "$FLICK" report -a subtrees "$data"
 succeeded
