@@ -549,8 +549,13 @@ static const char *name_basis(const struct source *s, char out[64])
 static void note_bases(const struct wish *w, const struct source *before,
 		       struct source *after)
 {
-	char was[64], is[64];
+	char was[256], is[256];
 
+	if (!strcmp(w->analysis, FL_STACKS) &&
+	    fl_store_value(before->store, "pc_samples", was) &&
+	    fl_store_value(after->store, "pc_samples", is))
+		snprintf(after->note, sizeof(after->note), "CPU time, from %.20s samples of "
+			 "the program counter before, and %.20s after", was, is);
 	if (before->basis != after->basis)
 		fl_say("%s has %s and %s has %s: some of the change is due to that",
 		       w->before, name_basis(before, was), w->dir, name_basis(after, is));

@@ -23,15 +23,13 @@ static uint64_t cell_in(const struct flick_rows *r, size_t row, const char *colu
 int fl_stacks_load(struct fl_store *store, const char *dir, struct flick_rows *rows,
 		   char why[FL_WHY])
 {
-	static const char *const of_calls[] = { "tree", "graph" };
 	char lack[256] = "it was recorded by an older flick";
 
 	if (fl_store_value(store, "stacks", lack) && !*lack)
 		return fl_store_load(store, FL_STACKS, rows, why);
-	for (size_t i = 0; i < ARRAY_LEN(of_calls); i++)
-		if (fl_store_has(store, of_calls[i]))
-			return fl_why(why, dir, "has no samples of stacks, but every call: "
-				      "flick report -a %s", of_calls[i]);
+	if (fl_store_has(store, "tree") || fl_trace_exists(dir))
+		return fl_why(why, dir, "has no samples of stacks, but every call: flick "
+			      "report -a tree%s", fl_store_has(store, "tree") ? "" : " -r 0~");
 	return fl_why(why, dir, "has no call tree: %.90s; record with -a tree or --trace",
 		      lack);
 }

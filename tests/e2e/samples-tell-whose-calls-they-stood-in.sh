@@ -122,6 +122,8 @@ cp -r "$data" "$work/before"
 run "$FLICK" report -a stacks --diff "$work/before" "$data"
 succeeded
 grep -Eq '\+0.000 us +.* left$' "$out" || fail "$label no change of left()"
+grep -Eq '^  CPU time, from [0-9]+ samples .* before, and [0-9]+ after$' "$out" ||
+	fail "$label it does not say of what"
 
 # What was inlined is in no stack, but its samples tell.
 label="inlined:"
@@ -166,3 +168,9 @@ grep -Eq '(^|;)all;left;work [0-9]+$' "$out" || fail "$label no tree"
 [ -z "$(sql "select name from results where name = 'stacks'")" ] || fail "$label stacks, too"
 run "$FLICK" report -a stacks "$data"
 one_line_error 1 'has no samples of stacks, but every call: flick report -a tree$'
+record --trace -- "$work/whose-calls" 10
+run "$FLICK" report -a stacks "$data"
+one_line_error 1 'has no samples of stacks, but every call: flick report -a tree -r 0~$'
+run "$FLICK" report -a tree -r 0~ "$data"
+succeeded
+grep -q '   work$' "$out" || fail "$label no tree of a trace"
