@@ -203,7 +203,8 @@ void fl_stacks_note(struct fl_store *store, const struct fl_sheet *s, size_t lef
 		say_more(note, room, n, " of them are cut there, and other samples tell who "
 			 "called");
 	if (fl_store_value(store, "stacks_unknown", n) && strcmp(n, "0"))
-		say_more(note, room, n, " are below [...]");
+		say_more(note, room, n, strcmp(s->name, FL_CALLERS) ? " are below [...]" :
+			 " of all lack callers: [...] stands there");
 	snprintf(rows, sizeof(rows), "%zu", left_out);
 	if (left_out)
 		say_more(note, room, rows, strcmp(s->name, FL_CALLERS) ?

@@ -99,7 +99,11 @@ one_line_error 1 'no sample stood in a call of .leftt.; did you mean .left.?'
 sqlite3 "$work/more/results.db" "insert into functions select (select max(id) + 1
 	from functions), 'rare', 'rare', module, 0, null, null from functions where name = 'left'; update stacks set function =
 	(select max(id) from functions) where id = 99999"
+sqlite3 "$work/more/results.db" "update session set value = 7 where key = 'stacks_unknown'"
+run "$FLICK" report -a stacks "$work/more"
+grep -q '; 7 are below \[...\]' "$out" || fail "$label nothing is below [...]"
 run "$FLICK" report --callers rare "$work/more"
+grep -q '; 7 of all lack callers: \[...\] stands there' "$out" || fail "$label what is unknown"
 succeeded
 grep -Eq ' 0.001 us +0.00 +1  rare$' "$out" || fail "$label rare() is not shown"
 run "$FLICK" report --callers work -a latency "$data"
