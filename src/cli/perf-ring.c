@@ -71,15 +71,28 @@ void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r
 		long fd = r->of[cpu].bytes != STACKS_BYTES ? -1 :
 			  syscall(SYS_perf_event_open, attr, pid, (int)cpu, -1,
 				  PERF_FLAG_FD_CLOEXEC);
+		uint64_t id;
 
 		if (fd < 0)
 			continue;
-		if (ioctl((int)fd, PERF_EVENT_IOC_SET_OUTPUT, r->of[cpu].fd) ||
-		    fl_array_room(&more->events, more->n_events, sizeof(*more->events)))
+		if (ioctl((int)fd, PERF_EVENT_IOC_ID, &id) ||
+		    ioctl((int)fd, PERF_EVENT_IOC_SET_OUTPUT, r->of[cpu].fd) ||
+		    fl_array_room(&more->own, more->n_own, sizeof(*more->own)) ||
+		    fl_array_room(&more->events, more->n_events, sizeof(*more->events))) {
 			close((int)fd);
-		else
-			more->events[more->n_events++] = (int)fd;
+			continue;
+		}
+		more->own[more->n_own++] = (struct fl_perf_own){ .id = id };
+		more->events[more->n_events++] = (int)fd;
 	}
+}
+
+bool fl_perf_rings_has(const struct fl_perf_rings *more, uint64_t id)
+{
+	for (uint32_t i = 0; i < more->n_own; i++)
+		if (more->own[i].id == id)
+			return true;
+	return false;
 }
 
 /* With those that threads have inherited from them. */

@@ -24,7 +24,7 @@ struct fl_perf_rings {
 	char *record;			/* room for one */
 	int *events;			/* beyond the first of each ring */
 	uint32_t n_events;
-	struct fl_perf_own {		/* ascending by thread */
+	struct fl_perf_own {		/* ascending by thread; of events `more` without */
 		uint64_t tid, id;
 	} *own;
 	uint32_t n_own;
@@ -39,6 +39,7 @@ void fl_perf_rings_go(struct fl_perf_rings *);
  * taken. */
 void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r,
 		       struct perf_event_attr *, int pid);
+bool fl_perf_rings_has(const struct fl_perf_rings *more, uint64_t id);	/* such an event? */
 /* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
  * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
  * time; a sample has these behind its address. */

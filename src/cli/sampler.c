@@ -149,25 +149,27 @@ static void take_mapping(struct fl_sampler *s, struct moment *m, const struct ma
 				   keep_path(s, r->path, r->file) };
 }
 
-/* The record at `h`, which is whole. */
+/* The record at `h`, which is whole. Where a stack ends soon, with the memory that a program
+ * may have, no more of it is copied than of others: which event a sample is of tells its id. */
 static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct fl_sampler *s = arg;
 	const void *end = (const char *)h + h->size;
+	const struct sample *sample = (const struct sample *)h;
 	struct moment m = { .type = h->type };
 
 	if (h->type == PERF_RECORD_LOST) {
 		s->lost += ((const uint64_t *)(h + 1))[1];
 		return;
 	}
-	m.time = h->type == PERF_RECORD_SAMPLE ? ((const struct sample *)h)->time :
+	m.time = h->type == PERF_RECORD_SAMPLE ? sample->time :
 		 ((const struct trailer *)end - 1)->time;
 	if (h->type == PERF_RECORD_SAMPLE) {
-		m.pid = (int32_t)((const struct sample *)h)->pid;
-		m.at = ((const struct sample *)h)->ip;
-		m.periods = h->size < FL_STACK_FAR_BYTES ? s->periods : 0;
+		m.pid = (int32_t)sample->pid;
+		m.at = sample->ip;
+		m.periods = fl_perf_rings_has(&s->far, sample->id) ? 0 : s->periods;
 		if (s->what != FL_SAMPLED_PLACES)
-			m.stack = fl_stacks_copy((const struct sample *)h + 1, end);
+			m.stack = fl_stacks_copy(sample + 1, end);
 	} else if (h->type == PERF_RECORD_MMAP2) {
 		take_mapping(s, &m, (const struct mapping *)h);
 	} else if (h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) {
