@@ -319,7 +319,7 @@ enum { FL_MAX_OPEN = 1024 };
 struct fl_open_call {
 	uint64_t begun, ended;		/* ticks; ended: the program. 0: not told yet */
 	uint32_t probe;			/* of its entry */
-	uint32_t thread;		/* alike where they are of one */
+	int32_t tid;			/* of its thread */
 };
 
 /* What the reader has staged for a probe, while the program runs; a byte each. */
@@ -705,7 +705,7 @@ extern void (*fl_channel_on_frames)(struct fl_frames *)
 	__attribute__((visibility("hidden")));	/* likewise */
 /* Slots that this process's threads have, or had: what of frames they left; where
  * `of_dead` only of those that have ended. */
-void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot));
+void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, int32_t tid));
 /* What threads of this process have counted of it, in the first FL_HANDS_SLOTS slots: less
  * than before when one of them has ended. */
 uint64_t fl_channel_counted(uint32_t probe);

@@ -233,7 +233,7 @@ static bool has_ended(const struct fl_slot *s)
 	return load_relaxed(&s->state) == FL_SLOT_LIVE && fl_owner_died(&s->owner);
 }
 
-void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint32_t slot))
+void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, int32_t tid))
 {
 	struct fl_frames *frames = fl_first.frames;
 	uint32_t n = frames ? load_relaxed(&fl_region->n_slots_used) : 0;
@@ -243,7 +243,7 @@ void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, uint3
 
 		if (load_relaxed(&frames[i].n) &&
 		    (!of_dead || load_relaxed(&s->state) == FL_SLOT_FREE || has_ended(s)))
-			each(&frames[i], i);
+			each(&frames[i], load_relaxed(&s->tid));
 	}
 }
 

@@ -291,7 +291,8 @@ static void drain(struct fl_session *s)
 }
 
 /* What processes said as they ended. Of one that was killed, what waits beside it says so,
- * and may get to it late: nothing was open longer than the program was there. */
+ * and may get to it late: nothing was open longer than the program was there. What its thread
+ * was preempted is no time of a call that had not ended either. */
 static void take_open_calls(struct fl_session *s)
 {
 	uint64_t last = s->o->follow || !s->gone_tsc ? UINT64_MAX : s->gone_tsc;
@@ -300,8 +301,11 @@ static void take_open_calls(struct fl_session *s)
 	for (uint32_t i = 0; i < n && i < FL_MAX_OPEN; i++) {
 		const struct fl_open_call c = s->shared->open[i];
 
-		note_error(s, fl_run_open_call(s->run, c.probe, c.begun,
-					       c.ended < last ? c.ended : last, c.thread));
+		uint64_t ended = c.ended < last ? c.ended : last;
+
+		ended -= fl_preempt_between(s->preempt, c.tid, c.begun, ended);
+		note_error(s, fl_run_open_call(s->run, c.probe, c.begun, ended,
+					       (uint32_t)c.tid));
 	}
 }
 

@@ -315,7 +315,7 @@ bool fl_frames_take(struct fl_frames *of, uint32_t at, struct fl_frame *f)
 }
 
 /* Calls that are open have been so until now. */
-void fl_frames_tell(struct fl_frames *of, uint32_t slot)
+void fl_frames_tell(struct fl_frames *of, int32_t tid)
 {
 	struct fl_shm_session *s = fl_table.session;
 	uint64_t now = fl_arch_ticks();
@@ -330,15 +330,15 @@ void fl_frames_tell(struct fl_frames *of, uint32_t slot)
 		if (n >= FL_MAX_OPEN)
 			return;
 		s->open[n] = (struct fl_open_call){ .begun = f->tsc, .probe = f->probe,
-						    .thread = slot };
+						    .tid = tid };
 		/* ordering: none, whoever reads it waits for this process's end */
 		store_release(&s->open[n].ended, now);
 	}
 }
 
-void fl_frames_forget_dead(struct fl_frames *of, uint32_t slot)
+void fl_frames_forget_dead(struct fl_frames *of, int32_t tid)
 {
-	(void)slot;
+	(void)tid;
 	if (of->was_dead++)		/* else it may be ending with the program */
 		give_up(of, 0);
 }

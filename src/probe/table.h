@@ -197,8 +197,8 @@ bool fl_frames_take(struct fl_frames *, uint32_t at, struct fl_frame *);
 void fl_frames_forget(struct fl_frames *);
 /* For fl_channel_each_frames(). tell: the reader of those that are open; forget_dead: all go,
  * as their thread has gone. */
-void fl_frames_tell(struct fl_frames *, uint32_t slot);
-void fl_frames_forget_dead(struct fl_frames *, uint32_t slot);
+void fl_frames_tell(struct fl_frames *, int32_t tid);
+void fl_frames_forget_dead(struct fl_frames *, int32_t tid);
 /* A frame is given up; is it of an older period? (sample.c) */
 void fl_sample_lost(const struct fl_frame *);
 bool fl_sample_is_stale(const struct fl_frame *);

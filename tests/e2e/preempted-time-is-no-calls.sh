@@ -43,6 +43,35 @@ for threads in 1 2; do
 	says || fail "$label the report does not say what is left out"
 done
 
+cat >"$work/held.c" <<'EOF'
+#include <pthread.h>
+#include <unistd.h>
+static volatile int tells;
+__attribute__((noinline)) void hold(void)
+{
+	for (;;)
+		tells++;
+}
+static void *run(void *x)
+{
+	hold();
+	return x;
+}
+int main(void)
+{
+	pthread_t t;
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t, 0, run, 0);
+	sleep(1);
+	_exit(0);
+}
+EOF
+compile "$work/held" "$work/held.c" -O1 $sites
+label="calls that have not ended:"
+record --target-cpu 0 -- "$work/held"
+succeeded
+within hold total_ns 50 160 1000000000
+
 cat >"$work/yield.c" <<'EOF'
 #include <pthread.h>
 #include <sched.h>
