@@ -195,7 +195,7 @@ int fl_totals_gather(struct fl_profile *p)
 		count_chain(&in, c, i);
 	if (!in.failed && p->s->has_stacks)
 		in.failed = fl_contexts_gather(p, &(struct fl_stood){ c, in.of, in.first });
-	for (uint32_t f = 0; f < p->self.n; f++)
+	for (uint32_t f = 0; in.periods > 0 && f < p->self.n; f++)
 		by += (double)p->self.of[f] / in.periods;
 	fill(&in, &p->calls, in.calls, by);
 	fill(&in, &p->cut, in.cut, by);
