@@ -123,7 +123,7 @@ PLAIN static int is_wx(const char *line)
 PLAIN static void check_probes(void)
 {
 	uint32_t n = flick_count(f);
-	int refused = 0;
+	int refused = 0, err = 0;
 
 	for (uint32_t id = 0; id < n; id++) {
 		struct flick_probe p = { .size = sizeof p };
@@ -138,7 +138,11 @@ PLAIN static void check_probes(void)
 			continue;
 		}
 		/* what failed may have been its own call, which does not fail again */
-		CHECK(flick_on(f, id, NULL, NULL) == 0 || flick_on(f, id, NULL, NULL) == 0);
+		if (flick_on(f, id, NULL, NULL))
+			err = flick_on(f, id, NULL, NULL);
+		if (err)
+			printf("on, for the second time: %s\n", flick_error(err));
+		CHECK(err == 0);
 		before = flick_hits(f, id);
 		for (int i = 0; i < CALLS; i++)
 			CHECK(work(i) == (i + 1) * 2);
