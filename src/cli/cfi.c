@@ -295,7 +295,7 @@ struct fl_cfi *fl_cfi_open(const char *path, struct fl_cfi_memory *memory)
 
 	if (!strcmp(path, "[vdso]"))
 		return open_vdso(memory);
-	fd = *path == '/' ? fl_headers_open(&headers, path) : -1;
+	fd = fl_headers_open(&headers, path);
 	if (fd < 0)
 		return NULL;
 	c = copy_tables(fd, &headers, memory);

@@ -147,7 +147,8 @@ static enum fl_action action_of(const struct wish *w)
 			     w->all || w->is_second ? FL_ACT_TIME : FL_ACT_SAMPLE);
 }
 
-/* Where every call is recorded there are no samples, and no budget. */
+/* Where every call is recorded there are no samples, and no budget; samples are precise by
+ * themselves. */
 static int check_profiler(const struct wish *w, enum fl_action action)
 {
 	const char *how = action == FL_ACT_COUNT ? "counted" : "recorded";

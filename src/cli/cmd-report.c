@@ -23,6 +23,12 @@ static const char *each_format(size_t i)
 
 static const char *each_key(size_t i);
 
+/* NULL: of a third party's. */
+static bool is_stacks(const char *analysis)
+{
+	return analysis && !strcmp(analysis, FL_STACKS);
+}
+
 static const char *each_result(size_t i)
 {
 	static const char *const others[] = { FL_STACKS, NULL };
@@ -158,9 +164,9 @@ static void find_basis(struct source *from, const char *analysis)
 {
 	char mode[256];
 
-	from->sheet.name = fl_analysis_find(analysis) || !strcmp(analysis, FL_STACKS) ?
+	from->sheet.name = fl_analysis_find(analysis) || is_stacks(analysis) ?
 			   analysis : NULL;
-	if (!strcmp(analysis, "counts") || !strcmp(analysis, FL_STACKS) ||
+	if (!strcmp(analysis, "counts") || is_stacks(analysis) ||
 	    !fl_store_value(from->store, "mode", mode))
 		return;
 	if (!strcmp(mode, "sampled"))
@@ -211,9 +217,8 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (!(strcmp(*analysis, FL_STACKS) ?
-	      fl_store_load(from->store, *analysis, &from->rows, why) :
-	      fl_stacks_load(from->store, dir, &from->rows, why)))
+	if (!(is_stacks(*analysis) ? fl_stacks_load(from->store, dir, &from->rows, why) :
+	      fl_store_load(from->store, *analysis, &from->rows, why)))
 		return 0;
 	fl_say("%s", why);
 	return -1;
@@ -235,7 +240,7 @@ static int load(struct source *from, const char *dir, struct wish *w)
 	if (fl_store_warn(from->store))
 		return -1;
 	from->raw = w->raw && fl_rows_make_raw(&from->rows);
-	if (w->raw && !strcmp(w->analysis, FL_STACKS))
+	if (w->raw && is_stacks(w->analysis))
 		fl_say("--raw is of calls that were timed; %s has CPU time, of samples",
 		       w->analysis);
 	else if (w->raw && !from->raw)
@@ -429,9 +434,7 @@ static int add_modules(struct source *from, const struct wish *w)
 /* What shares are of; samples of stacks are in as many totals as they have calls. */
 static void find_whole(struct source *from)
 {
-	const bool is_stacks = from->sheet.name && !strcmp(from->sheet.name, FL_STACKS);
-
-	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks ? "self_ns" :
+	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
 					 fl_sheet_shared(&from->sheet));
 }
 
@@ -439,7 +442,7 @@ static void fit_stacks(struct source *from, const struct wish *w)
 {
 	const char *name = from->sheet.name;
 
-	if (!name || (strcmp(name, FL_STACKS) && strcmp(name, FL_CALLERS)))
+	if (!is_stacks(name) && (!name || strcmp(name, FL_CALLERS)))
 		return;
 	fl_stacks_note(from->store, &from->sheet,
 		       is_text(w) && !w->rows ? fl_stacks_fit(&from->sheet) : 0,
@@ -521,7 +524,7 @@ static int choose_keys(const struct wish *w, const struct source *before,
 	if (n == 0 || !strcmp(keys[0], "function")) {
 		keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
 		keys[1] = sampled && is_latency ? "p50_ns" :
-			  strcmp(w->analysis, FL_STACKS) ? "calls" : "self_ns";
+			  is_stacks(w->analysis) ? "self_ns" : "calls";
 		n = 2;
 	} else {
 		for (int i = 0; i < n; i++) {
@@ -551,7 +554,7 @@ static void note_bases(const struct wish *w, const struct source *before,
 {
 	char was[256], is[256];
 
-	if (!strcmp(w->analysis, FL_STACKS) &&
+	if (is_stacks(w->analysis) &&
 	    fl_store_value(before->store, "pc_samples", was) &&
 	    fl_store_value(after->store, "pc_samples", is))
 		snprintf(after->note, sizeof(after->note), "CPU time, from %.20s samples of "
@@ -615,7 +618,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		return FL_EXIT_USAGE;
 	if (w.before && check_compared(&w))
 		return FL_EXIT_USAGE;
-	if (w.callers && w.analysis && strcmp(w.analysis, FL_STACKS)) {
+	if (w.callers && w.analysis && !is_stacks(w.analysis)) {
 		fl_say("--callers is of stacks, not of %s", w.analysis);
 		return FL_EXIT_USAGE;
 	}

@@ -19,7 +19,7 @@ int fl_headers_open(struct fl_headers *h, const char *path)
 {
 	uint64_t bytes;
 	bool is_own;
-	int fd = fl_obj_open_plain(path, &bytes, &is_own);
+	int fd = *path == '/' ? fl_obj_open_plain(path, &bytes, &is_own) : -1;
 
 	if (fd < 0)
 		return -1;

@@ -16,7 +16,8 @@ struct fl_headers {
 	Elf64_Phdr ph[FL_HEADERS_MOST];		/* eh.e_phnum, checked */
 };
 
-/* A descriptor of the file, which somebody has to close; -1: it is no ELF file. */
+/* A descriptor of the file, which somebody has to close; -1: it is no ELF file, or what is
+ * mapped is no file, and its name no path. */
 int fl_headers_open(struct fl_headers *, const char *path);
 bool fl_headers_read(int fd, void *to, uint64_t offset, size_t n);
 /* A place in the file as an ELF address, and the other way round, with how many bytes follow.

@@ -46,7 +46,7 @@ bool fl_leaf_is(struct fl_symbols *symbols, const char *path, uint64_t at)
 	if (!fl_symbols_range(symbols, path, at, &lo, &hi) || lo != at ||
 	    hi - lo > sizeof(code))
 		return false;
-	fd = *path == '/' ? fl_headers_open(&headers, path) : -1;
+	fd = fl_headers_open(&headers, path);
 	if (fd < 0)
 		return false;
 	is_leaf = fl_headers_offset(&headers, lo, &offset, &left) && hi - lo <= left &&

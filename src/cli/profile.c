@@ -20,7 +20,7 @@
 
 static bool read_headers(struct fl_headers *h, const char *path)
 {
-	int fd = *path == '/' ? fl_headers_open(h, path) : -1;
+	int fd = fl_headers_open(h, path);
 
 	if (fd >= 0)
 		close(fd);
@@ -328,16 +328,14 @@ int fl_profile_fill(struct fl_session *s)
 {
 	struct fl_profile p = { .s = s };
 	int err = s->sampler ? fl_cost_count(s) : 0;
-	bool is_watched;
+	bool are_enough = !err && s->sampler && fl_cost_are_enough(s), is_watched;
 
 	/* Where samples are few, or times are asked for as measured, calls keep what their
 	 * records say. */
-	s->self_is_cpu = !err && s->sampler && fl_cost_are_enough(s) &&
-			 (s->view.sampled || !s->o->raw) &&
+	s->self_is_cpu = are_enough && (s->view.sampled || !s->o->raw) &&
 			 (fl_session_result(s, "latency") || s->view.windows);
-	is_watched = fl_watched_is_asked(s) && !err && s->sampler && fl_cost_are_enough(s);
-	s->has_stacks = !err && s->sampler && fl_cost_are_enough(s) &&
-			fl_sampler_has_calls(s->sampler);
+	is_watched = are_enough && fl_watched_is_asked(s);
+	s->has_stacks = are_enough && fl_sampler_has_calls(s->sampler);
 	if (s->self_is_cpu || is_watched || s->has_stacks)
 		err = gather_selves(&p);
 	if (!err && (s->self_is_cpu || s->has_stacks))

@@ -17,9 +17,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/stacks.h"
+#include "os/os.h"
 
 /* As the kernel numbers them, in the order of its bits. */
 static const uint8_t told_registers[] = FL_ARCH_PERF_TO_DWARF;
@@ -223,20 +223,13 @@ static void walk_up(struct walk w, struct fl_stack_calls *calls)
 	}
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return fl_ns(t.tv_sec, t.tv_nsec);
-}
-
 /* What a program has is opened, and looked at for the first time, when it begins: it takes some
  * 10 ms. Later most places are known. */
 void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
 		    fl_stack_where *where, void *arg, struct fl_stack_calls *calls)
 {
 	enum { FIRST_NS = 1000000000, EARNED_NS = 200000 };
+	int tid = fl_os_tid();
 	uint64_t begin;
 
 	calls->n = 0;
@@ -245,10 +238,10 @@ void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_st
 	if (s->cpu_ns > FIRST_NS + s->earned_ns)
 		return;
 	s->is_gone = false;
-	begin = own_cpu_ns();
+	begin = fl_os_cpu_ns(tid);
 	walk_up((struct walk){ .s = s, .pid = pid, .stack = stack, .now = stack->place,
 			       .where = where, .arg = arg }, calls);
-	s->cpu_ns += own_cpu_ns() - begin;
+	s->cpu_ns += fl_os_cpu_ns(tid) - begin;
 }
 
 void fl_stacks_close(struct fl_stacks *s)
