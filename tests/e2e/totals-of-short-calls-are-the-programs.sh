@@ -6,18 +6,7 @@
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 "$CC"
-
-value() {	# COLUMN FUNCTION
-	sql "select $1 from $(rows latency) where name = '$2'"
-}
-
-# Of the number of samples in a function's self time chance takes a twentieth.
-near() {	# WHAT GOT WANTED PERCENT
-	awk -v got="${2:-0}" -v want="$3" -v percent="$4" 'BEGIN {
-		d = got - want
-		exit !want || d < -want * percent / 100 || d > want * percent / 100 }' ||
-		fail "$label $1: $2, not $3"
-}
+. "$here/totals-lib"
 
 check() {
 	all=$(sql "select sum(self_ns) from $(rows latency) where name != 'seldom_long'")

@@ -7,17 +7,7 @@
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 "$CC"
-
-value() {	# COLUMN FUNCTION
-	sql "select sum($1) from $(rows latency) where name = '$2'"
-}
-
-near() {	# WHAT GOT WANTED PERCENT
-	awk -v got="${2:-0}" -v want="$3" -v percent="$4" 'BEGIN {
-		d = got - want
-		exit !want || d < -want * percent / 100 || d > want * percent / 100 }' ||
-		fail "$label $1: $2, not $3"
-}
+. "$here/totals-lib"
 
 # Who is called is in who calls, so totals are sums of self times, however few samples there are.
 # Calls of down() take nearly half a microsecond: beside other work timed ones may tell.
