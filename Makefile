@@ -102,7 +102,7 @@ endef
 # are told apart (cli/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) src/os/proc.c \
 	$(filter-out %/unwind.c,$(wildcard src/copy/*.c)) \
-	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c \
+	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c glue-record.c \
 		held.c live.c lookup.c lse.c moves.c odd.c operands.c pair.c path.c plan.c \
 		plan-insn.c put.c reloc.c stack.c stands.c swap.c veneer.c whole.c) \
 	$(addprefix src/patch/, claim.c commit.c halt.c halt-serve.c held.c near.c stage.c \

@@ -298,22 +298,30 @@ struct fl_veneer {
 };
 size_t fl_arch_put_veneer(unsigned char *out, const struct fl_veneer *);
 
-/* A glue that counts itself while its mask is FL_ARCH_MASK_COUNTS, and is a glue as above while
- * it is FL_ARCH_MASK_DOES_NOT. Two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES; sites lead
- * to the first. False: out of reach. */
-struct fl_counting_glue {
+/* What a glue does itself while its mask is FL_ARCH_MASK_DOES: it counts, or puts a record, and
+ * precisely where the clock is read behind a fence. While the mask is FL_ARCH_MASK_DOES_NOT it
+ * is a glue as above; FL_GLUE_GOES: it has no mask, and is one always. */
+enum fl_glue_does {
+	FL_GLUE_GOES, FL_GLUE_COUNTS, FL_GLUE_RECORDS, FL_GLUE_RECORDS_PRECISELY
+};
+/* In two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES, or FL_ARCH_RECORDING_BYTES and so
+ * on; sites lead to the first. */
+struct fl_doing_glue {
+	enum fl_glue_does does;
 	unsigned char *out, *rest;	/* where they are written, ... */
 	uintptr_t at, rest_at;		/* ... and where they will run, or lie */
 	uint32_t id;
-	uint32_t counter;		/* of the probe: how far into its thread's slot */
 	uintptr_t go, mask;		/* words of data */
-	uintptr_t full;			/* one that leads to where a block is full */
 	bool keeps;			/* what it loads into is live */
 	uintptr_t back;			/* where it goes on, as fl_arch_glue(); or 0 */
+	/* of one that counts */
+	uint32_t counter;		/* of the probe: how far into its thread's slot */
+	uintptr_t full;			/* a word of data that leads to where a block is full */
 };
-bool fl_arch_glue_counting(const struct fl_counting_glue *);
+/* False: out of reach. */
+bool fl_arch_glue_doing(const struct fl_doing_glue *);
 /* Can it, here? Once fl_arch_rseq_open() has been called. A port may count without rseq. */
-bool fl_arch_glue_can_count(void);
+bool fl_arch_glue_can(enum fl_glue_does);
 
 /* A counter: whole blocks in its low bits, in its top ones how much there is of the next
  * one. So the addition of one count says by its sign that a block is full, no other load

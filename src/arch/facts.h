@@ -47,11 +47,14 @@
 #if !defined(FL_ARCH_POINTEE_OWN) || !defined(FL_ARCH_LAY_POINTEE)
 #error "FL_ARCH_POINTEE_OWN, FL_ARCH_LAY_POINTEE: words that its glue finds beside a slot"
 #endif
-#if !defined(FL_ARCH_MASK_COUNTS) || !defined(FL_ARCH_MASK_DOES_NOT)
-#error "FL_ARCH_MASK_COUNTS, _DOES_NOT: the mask of a glue that counts while it does, or not"
+#if !defined(FL_ARCH_MASK_DOES) || !defined(FL_ARCH_MASK_DOES_NOT)
+#error "FL_ARCH_MASK_DOES, _DOES_NOT: the mask of a glue that does it itself, and else"
 #endif
 #if !defined(FL_ARCH_COUNTING_BYTES) || !defined(FL_ARCH_COUNTING_REST_BYTES)
 #error "FL_ARCH_COUNTING_BYTES, _REST_BYTES: bytes of the two parts of a glue that counts"
+#endif
+#if !defined(FL_ARCH_RECORDING_BYTES) || !defined(FL_ARCH_RECORDING_REST_BYTES)
+#error "FL_ARCH_RECORDING_BYTES, _REST_BYTES: of a glue that records; 0: there is none"
 #endif
 #ifndef FL_ARCH_LANDING_BYTES
 #error "FL_ARCH_LANDING_BYTES: bytes of a landing pad at a function's entry"

@@ -1,7 +1,7 @@
 /*
  * overhead.c - what the probes of one call cost here, in ticks.
  *
- * The very routines and the very ring of a target run for some milliseconds in a child
+ * The very glue, routines and ring of a target run for some milliseconds in a child
  * of flick's: entry, a little work, exit, entry. What each pair takes beside the work,
  * and how much of that lies between its two clock readings, is taken out of all times
  * that are made of such records (analysis/stack.h). Beside a little work a core runs a
@@ -85,24 +85,37 @@ static void thread_end(void *arg, uint32_t thread)
 	(void)arg, (void)thread;
 }
 
-/* As at entries and exits. */
+enum {
+	HOT_BYTES = FL_ARCH_RECORDING_BYTES > FL_ARCH_GLUE_BYTES ? FL_ARCH_RECORDING_BYTES :
+								   FL_ARCH_GLUE_BYTES,
+	ALL_BYTES = HOT_BYTES + FL_ARCH_RECORDING_REST_BYTES
+};
+
+/* As at entries and exits, and as probe/glue.c makes it where each call is recorded. */
 static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
 		     enum fl_convention way)
 {
 	const enum fl_action actions[] = { entry, exit, FL_ACT_SAMPLE, FL_ACT_AFTER };
+	const struct fl_shm_session *s = &t->m->session[0];
+	enum fl_glue_does does = s->precise ? FL_GLUE_RECORDS_PRECISELY : FL_GLUE_RECORDS;
+	bool is_own = s->action == FL_ACT_TIME && fl_arch_glue_can(does);
 	uintptr_t here = (uintptr_t)make_glue;
-	int err = fl_near_alloc(&t->near, FL_NEAR_TO(here, here + 1),
-				N_PROBES * FL_ARCH_GLUE_BYTES, N_PROBES * sizeof(uintptr_t));
-	uintptr_t *go = (uintptr_t *)t->near.data;
+	int err = fl_near_alloc(&t->near, FL_NEAR_TO(here, here + 1), N_PROBES * ALL_BYTES,
+				N_PROBES * 2 * sizeof(uintptr_t));
 
 	for (uint32_t id = 0; !err && id < N_PROBES; id++) {
-		size_t offset = id * FL_ARCH_GLUE_BYTES;
-		uintptr_t at = (uintptr_t)t->near.code + offset;
+		size_t hot = id * ALL_BYTES, rest = hot + HOT_BYTES;
+		uintptr_t *go = (uintptr_t *)t->near.data + 2 * id;
+		struct fl_doing_glue g = {
+			.does = does, .id = id, .go = (uintptr_t)go, .mask = (uintptr_t)&go[1],
+			.out = t->near.write + hot, .at = (uintptr_t)t->near.code + hot,
+			.rest = t->near.write + rest, .rest_at = (uintptr_t)t->near.code + rest,
+		};
 
-		go[id] = fl_probe_routine(actions[id], way);
-		t->call[id] = (void (*)(void))at;
-		if (!fl_arch_glue(t->near.write + offset, at, id, (uintptr_t)&go[id],
-				  0))
+		go[0] = fl_probe_routine(actions[id], way);
+		go[1] = FL_ARCH_MASK_DOES;
+		t->call[id] = (void (*)(void))g.at;
+		if (!(is_own ? fl_arch_glue_doing(&g) : fl_arch_glue(g.out, g.at, id, g.go, 0)))
 			err = FLE_NOREACH;
 	}
 	return err ? err : fl_near_seal(&t->near);

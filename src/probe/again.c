@@ -9,8 +9,8 @@
  *		2. A function's probes are all in one body, or in its original.
  *		3. A body is that of the function that stands there.
  *		4. A body does what this recording wants.
- * WHY		1. A glue knows an id, whether it counts, and how it is left. It is used for
- *		   a site of the same id, place, function and kind, if it is to count just as
+ * WHY		1. A glue knows an id, what it does itself, and how it is left. It is used for
+ *		   a site of the same id, place, function and kind, if it is to do just as
  *		   then. Its word and mask are data, and set anew.
  *		2. What is wanted of a module is taken from one set, which was made at once,
  *		   or none of it: then all is made anew, and is one set more. The older ones
@@ -162,13 +162,13 @@ static const struct earlier *earlier(uint32_t set, uint32_t id)
 	return id >= s->first && id < s->end ? &s->made[id - s->first] : NULL;
 }
 
-bool fl_again_has(uint32_t set, uint32_t id, bool counts)
+bool fl_again_has(uint32_t set, uint32_t id, enum fl_glue_does does)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
 	const struct earlier *k = earlier(set, id);
 
 	return k && k->is_kept && k->at == s->at && k->function == s->function &&
-	       k->kind == s->kind && k->made.counts == counts &&
+	       k->kind == s->kind && k->made.does == does &&
 	       k->made.is_planned == !s->refusal &&
 	       (fl_probe_is_body(&fl_table.probes[id]) ||
 		k->made.in.form == (enum fl_form)fl_table.probes[id].form);

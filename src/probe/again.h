@@ -11,7 +11,7 @@ struct fl_made {
 	uintptr_t *go;
 	uint64_t datum;			/* explains `err` */
 	int err;			/* of the plan */
-	uint8_t counts;
+	uint8_t does;			/* enum fl_glue_does */
 	uint8_t is_planned;
 };
 
@@ -25,7 +25,7 @@ void fl_again_forget(uintptr_t lo, uintptr_t hi);
 /* The newest set of the module that is older than `set`, or (0) of all; 0: there is none. */
 uint32_t fl_again_before(uint32_t set, const struct fl_known *);
 /* Was a probe like this one made in the set? What was made of it then. */
-bool fl_again_has(uint32_t set, uint32_t id, bool counts);
+bool fl_again_has(uint32_t set, uint32_t id, enum fl_glue_does);
 const struct fl_made *fl_again_made(uint32_t set, uint32_t id);
 /* Are bytes of the place as they were then? */
 bool fl_again_is_as_before(uint32_t set, uint32_t id);

@@ -4,7 +4,8 @@
  * Hides where glue lives: per module one block of code and one of data, the
  * data word of a probe saying where its glue goes. What a probe does is thus
  * data; the code of a glue never changes once its block is sealed. Where calls are
- * counted the glue of an entry does that itself, as its mask says. A profiling call
+ * counted the glue of an entry does that itself, as its mask says, and where all are recorded
+ * each glue puts its record. A profiling call
  * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
  * are met one by one take theirs from blocks made for many, whose ids are data, too.
  *
@@ -73,7 +74,7 @@ static void end_plan(uint32_t id, int err, uint64_t datum)
 static void plan(struct fl_probe *p, uintptr_t glue)
 {
 	uint32_t id = fl_probe_id(p);
-	struct fl_made made = { .in = plan_in(p, glue), .go = p->go, .counts = p->counts,
+	struct fl_made made = { .in = plan_in(p, glue), .go = p->go, .does = p->does,
 				.is_planned = 1 };
 
 	made.err = place_in_body(id, &made.in, &made.datum);
@@ -120,18 +121,24 @@ uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 	return fl_probe_routine(action, convention(p));
 }
 
-/* Of one that counts itself the mask alone says if it does: a thread that finds the one
+static uintptr_t mask_of(const struct fl_probe *p, enum fl_action action)
+{
+	enum fl_action own = p->does == FL_GLUE_COUNTS ? FL_ACT_COUNT : FL_ACT_TIME;
+
+	return action == own ? FL_ARCH_MASK_DOES : FL_ARCH_MASK_DOES_NOT;
+}
+
+/* Of one that does it itself the mask alone says if it does: a thread that finds the one
  * word new and the other old does what it did, or what it is to do. */
 void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 {
 	uintptr_t go = fl_glue_routine(p, action);
-	uintptr_t mask = action == FL_ACT_COUNT ? FL_ARCH_MASK_COUNTS : FL_ARCH_MASK_DOES_NOT;
 
 	/* ordering: none other, a glue that finds the word finds what is bound (handler.c) */
 	if (*p->go != go)
 		store_release(p->go, go);
-	if (p->counts && p->go[1] != mask)
-		store_relaxed(&p->go[1], mask);
+	if (p->does != FL_GLUE_GOES && p->go[1] != mask_of(p, action))
+		store_relaxed(&p->go[1], mask_of(p, action));
 }
 
 void fl_glue_idle(const struct fl_probe *p)
@@ -142,27 +149,43 @@ void fl_glue_idle(const struct fl_probe *p)
 
 /* ---- a module's ------------------------------------------------------------------ */
 
-/* Those that count come first: of code what is executed of them, the rest of them, the
- * others; of data where they go when blocks are full, by convention, a word and a mask
- * each, a word each. */
+/* Those that do it themselves come first: of code what is executed of them, the rest of them,
+ * the others; of data where those that count go when blocks are full, by convention, a word
+ * and a mask each, a word each. */
 struct block {
 	uintptr_t from, to;			/* sites that are there have it ... */
 	uintptr_t lo, hi;			/* ... and its module is, or that part of it */
 	struct fl_near near;
 	struct fl_islands *islands;		/* their branches lead there first; or NULL */
-	size_t n_counting, n_plain;
-	size_t counting, plain;			/* that were made */
+	size_t n_doing, n_plain;
+	size_t doing, plain;			/* that were made */
 };
 
-static size_t code_bytes(size_t n_counting, size_t n_plain)
+/* Of those of a session all that do something do the same. */
+static bool does_record(void)
 {
-	return n_counting * (FL_ARCH_COUNTING_BYTES + FL_ARCH_COUNTING_REST_BYTES) +
-	       n_plain * FL_ARCH_GLUE_BYTES;
+	return fl_table.session->action == FL_ACT_TIME;
 }
 
-static size_t data_words(size_t n_counting, size_t n_plain)
+static size_t hot_bytes(size_t n_doing)
 {
-	return FL_N_CONVENTIONS + n_counting * 2 + n_plain;
+	return n_doing * (does_record() ? FL_ARCH_RECORDING_BYTES : FL_ARCH_COUNTING_BYTES);
+}
+
+static size_t rest_bytes(size_t n_doing)
+{
+	return n_doing * (does_record() ? FL_ARCH_RECORDING_REST_BYTES :
+					  FL_ARCH_COUNTING_REST_BYTES);
+}
+
+static size_t code_bytes(size_t n_doing, size_t n_plain)
+{
+	return hot_bytes(n_doing) + rest_bytes(n_doing) + n_plain * FL_ARCH_GLUE_BYTES;
+}
+
+static size_t data_words(size_t n_doing, size_t n_plain)
+{
+	return FL_N_CONVENTIONS + n_doing * 2 + n_plain;
 }
 
 /* Where the glue goes on, and what it keeps. */
@@ -182,44 +205,48 @@ static uintptr_t back_of_glue(const struct block *b, uint32_t id)
 
 static uintptr_t make_plain(struct block *b, uint32_t id)
 {
-	size_t offset = code_bytes(b->n_counting, b->plain);
+	size_t offset = code_bytes(b->n_doing, b->plain);
 	uintptr_t at = (uintptr_t)b->near.code + offset;
 	struct fl_probe *p = &fl_table.probes[id];
 
-	p->go = (uintptr_t *)b->near.data + data_words(b->n_counting, b->plain++);
+	p->go = (uintptr_t *)b->near.data + data_words(b->n_doing, b->plain++);
 	fl_arch_glue(b->near.write + offset, at, id, (uintptr_t)p->go, back_of_glue(b, id));
 	return at;
 }
 
-static uintptr_t make_counting(struct block *b, uint32_t id)
+static uintptr_t make_doing(struct block *b, uint32_t id)
 {
-	size_t offset = b->counting * FL_ARCH_COUNTING_BYTES;
-	size_t rest = b->n_counting * FL_ARCH_COUNTING_BYTES +
-		      b->counting * FL_ARCH_COUNTING_REST_BYTES;
-	struct fl_probe *p = &fl_table.probes[id];
+	size_t hot = hot_bytes(b->doing);
+	size_t rest = hot_bytes(b->n_doing) + rest_bytes(b->doing);
 	uintptr_t *data = (uintptr_t *)b->near.data, back = back_of_glue(b, id);
+	struct fl_probe *p = &fl_table.probes[id];
 
-	p->go = data + data_words(b->counting++, 0);
+	p->go = data + data_words(b->doing++, 0);
 	p->go[1] = FL_ARCH_MASK_DOES_NOT;
-	p->counts = 1;
-	fl_arch_glue_counting(&(struct fl_counting_glue){
-		.out = b->near.write + offset, .at = (uintptr_t)b->near.code + offset,
+	fl_arch_glue_doing(&(struct fl_doing_glue){
+		.does = p->does,
+		.out = b->near.write + hot, .at = (uintptr_t)b->near.code + hot,
 		.rest = b->near.write + rest, .rest_at = (uintptr_t)b->near.code + rest,
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * (uint32_t)sizeof(uint64_t),
 		.go = (uintptr_t)p->go, .mask = (uintptr_t)&p->go[1],
 		.full = (uintptr_t)&data[convention(p)], .keeps = back == FL_GLUE_KEEPS,
 		.back = back == FL_GLUE_KEEPS ? 0 : back,
 	});
-	return (uintptr_t)b->near.code + offset;
+	return (uintptr_t)b->near.code + hot;
 }
 
 /* In a program's own region handlers are called, where it would be in the way. */
-static bool is_to_count(uint32_t id)
+static enum fl_glue_does to_do(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
+	enum fl_glue_does does = FL_GLUE_GOES;
 
-	return fl_kind_counts(fl_table.sites[id].kind) && !p->asks &&
-	       has_counter(p) && !fl_table.session->own && fl_arch_glue_can_count();
+	if (does_record())
+		does = fl_table.session->precise ? FL_GLUE_RECORDS_PRECISELY : FL_GLUE_RECORDS;
+	else if (fl_kind_counts(fl_table.sites[id].kind) && has_counter(p))
+		does = FL_GLUE_COUNTS;
+	return !p->asks && !fl_table.session->own && fl_arch_glue_can(does) ? does :
+									      FL_GLUE_GOES;
 }
 
 /* A veneer that does, for the site; 0: there is none. */
@@ -227,15 +254,18 @@ static uintptr_t lead_to(struct block *b, uint32_t id, uintptr_t glue)
 {
 	struct fl_veneer v = { .glue = glue, .back = back_of(id),
 			       .form = fl_table.probes[id].form };
-	size_t more = b->n_counting - b->counting + b->n_plain - b->plain;
+	size_t more = b->n_doing - b->doing + b->n_plain - b->plain;
 
 	return fl_islands_veneer(b->islands, fl_table.sites[id].at, &v, more);
 }
 
 static void make_one(struct block *b, uint32_t id)
 {
-	uintptr_t code = is_to_count(id) && b->n_counting ? make_counting(b, id)
-							  : make_plain(b, id);
+	enum fl_glue_does does = b->n_doing ? to_do(id) : FL_GLUE_GOES;
+	uintptr_t code;
+
+	fl_table.probes[id].does = (uint8_t)does;
+	code = does ? make_doing(b, id) : make_plain(b, id);
 
 	if (b->islands && !fl_table.sites[id].refusal)
 		code = lead_to(b, id, code);
@@ -250,7 +280,7 @@ static void make_one(struct block *b, uint32_t id)
 	else
 		fl_again_keep(id, &(struct fl_made){ .in = plan_in(&fl_table.probes[id], code),
 						     .go = fl_table.probes[id].go,
-						     .counts = fl_table.probes[id].counts });
+						     .does = fl_table.probes[id].does });
 }
 
 static void make_again(uint32_t set, uint32_t id)
@@ -259,7 +289,7 @@ static void make_again(uint32_t set, uint32_t id)
 	struct fl_probe *p = &fl_table.probes[id];
 
 	p->go = made->go;
-	p->counts = made->counts;
+	p->does = made->does;
 	fl_function_of[id] = p->function;
 	fl_goal_direct(id, fl_goal_action(id));
 	if (made->is_planned)
@@ -305,22 +335,22 @@ static bool needs_glue(uint32_t id)
 	       fl_table_wants_too(id);
 }
 
-/* Where there is no memory for those that count, all are plain ones. */
+/* Where there is no memory for those that do it themselves, all are plain ones. */
 static int alloc_block(struct block *b)
 {
 	uintptr_t lo = b->islands ? 0 : b->lo, hi = b->islands ? 0 : b->hi;
 	int err = fl_near_alloc(&b->near, FL_NEAR_TO(lo, hi),
-				code_bytes(b->n_counting, b->n_plain),
-				data_words(b->n_counting, b->n_plain) * sizeof(uintptr_t));
+				code_bytes(b->n_doing, b->n_plain),
+				data_words(b->n_doing, b->n_plain) * sizeof(uintptr_t));
 
 	if (!err) {			/* all of it is used: a fault for each takes longer */
 		fl_os_advise(b->near.write, b->near.code_bytes, MADV_POPULATE_WRITE);
 		fl_os_advise(b->near.data, b->near.data_bytes, MADV_POPULATE_WRITE);
 	}
-	if (!err || !b->n_counting)
+	if (!err || !b->n_doing)
 		return err;
-	b->n_plain += b->n_counting;
-	b->n_counting = 0;
+	b->n_plain += b->n_doing;
+	b->n_doing = 0;
 	return alloc_block(b);
 }
 
@@ -427,12 +457,12 @@ static int make_block_of(struct block b, struct asked *a)
 	int err;
 
 	for (uint32_t id = a->first; id < a->end; id++) {
-		bool due = is_of_block(&b, a, id), counts = is_to_count(id);
+		bool due = is_of_block(&b, a, id), does = to_do(id) != FL_GLUE_GOES;
 
-		b.n_counting += due && counts;
-		b.n_plain += due && !counts;
+		b.n_doing += due && does;
+		b.n_plain += due && !does;
 	}
-	if (!b.n_counting && !b.n_plain)
+	if (!b.n_doing && !b.n_plain)
 		return 0;
 	err = alloc_block(&b);
 	if (err == FLE_NOREACH && b.hi - b.lo > HALVES)
@@ -448,7 +478,7 @@ static bool all_stand_in(uint32_t set, uint32_t first, uint32_t end, enum fl_dec
 {
 	for (uint32_t id = first; id < end; id++)
 		if (is_due(id, decided) && needs_glue(id) &&
-		    !fl_again_has(set, id, is_to_count(id)))
+		    !fl_again_has(set, id, to_do(id)))
 			return false;
 	return true;
 }

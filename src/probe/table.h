@@ -41,7 +41,7 @@ struct fl_probe {
 	uint8_t is_shared;		/* it had calls of another function; W any, 1 */
 	uint8_t asks;			/* calls may be of other functions as well */
 	uint8_t carries;		/* points are in its body, where it leads for them */
-	uint8_t counts;			/* its glue does so itself: go[1] is the mask */
+	uint8_t does;			/* enum fl_glue_does; go[1] is the mask */
 	uint32_t late;			/* met at a call: the one before, of its list */
 	fl_unit was;			/* of one that is muted: what calls again */
 };

@@ -32,7 +32,7 @@ static uint64_t seed = 88172645463325252u;
 
 /* A glue of probe `id`, and what a run of it is to meet. */
 static struct glue {
-	struct fl_counting_glue in;
+	struct fl_doing_glue in;
 	struct a64_own own;
 	unsigned char out[FL_ARCH_COUNTING_BYTES], rest[FL_ARCH_COUNTING_REST_BYTES];
 	uint64_t start, length, abort;	/* what the kernel reads */

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "channel-rig.h"
+#include "machine.h"
 #include "obj/obj.h"
 #include "patch/patch.h"
 #include "probe/glue.h"
@@ -26,85 +27,6 @@
 		_exit(1); \
 	} \
 } while (0)
-
-/* ---- a machine to enter a routine with ------------------------------------------ */
-
-enum { RAX, RCX, RDX, RSI, RDI, R8, R9, R10, RBX, RBP, R12, R13, R14, R15, REGISTERS };
-enum { N_SCRATCH = RBX, VECTORS = 32, LIVE_AT_ENTRY = 8, MASKS = 8 };
-
-struct machine {
-	uint64_t r[REGISTERS], sp, top;		/* the word at sp */
-	alignas(64) unsigned char v[VECTORS][64];
-	uint64_t k[MASKS];
-};
-struct machine before, after;
-uint64_t target, own_sp, vector_bytes, has_masks, direction;
-uint64_t r11_before, r11_after;		/* glue of a body has kept it; it is back */
-
-/* Those of `after`; as any function does that computes with them. */
-void load_vectors(void);
-/* Take over `before`, call `routine` with r11 = id and a stack that is `skew` off
- * its alignment, put what it leaves into `after`. */
-void enter(void (*routine)(void), uint32_t id, uint64_t skew);
-
-#define STRING(x) #x
-#define EACH_REGISTER(X, m) \
-	X(rax, 0, m) X(rcx, 1, m) X(rdx, 2, m) X(rsi, 3, m) X(rdi, 4, m) X(r8, 5, m) \
-	X(r9, 6, m) X(r10, 7, m) X(rbx, 8, m) X(rbp, 9, m) X(r12, 10, m) X(r13, 11, m) \
-	X(r14, 12, m) X(r15, 13, m)
-#define GET(name, i, m) "mov " #m "+8*" #i "(%rip), %" #name "\n\t"
-#define PUT(name, i, m) "mov %" #name ", " #m "+8*" #i "(%rip)\n\t"
-#define FOUR(X, op, v, m, a, b, c, d) \
-	X(op, v, a, m) X(op, v, b, m) X(op, v, c, m) X(op, v, d, m)
-#define EACH_VECTOR(X, op, v, m) \
-	FOUR(X, op, v, m, 0, 1, 2, 3) FOUR(X, op, v, m, 4, 5, 6, 7) \
-	FOUR(X, op, v, m, 8, 9, 10, 11) FOUR(X, op, v, m, 12, 13, 14, 15)
-#define EACH_WIDE(X, op, v, m) EACH_VECTOR(X, op, v, m) \
-	FOUR(X, op, v, m, 16, 17, 18, 19) FOUR(X, op, v, m, 20, 21, 22, 23) \
-	FOUR(X, op, v, m, 24, 25, 26, 27) FOUR(X, op, v, m, 28, 29, 30, 31)
-#define GET_K(i, m) "kmovq " #m "+2176+8*" #i "(%rip), %k" #i "\n\t"
-#define PUT_K(i, m) "kmovq %k" #i ", " #m "+2176+8*" #i "(%rip)\n\t"
-#define EACH_MASK(X, m) "cmpq $0, has_masks(%rip)\n\tje 5f\n\t" X(0, m) X(1, m) X(2, m) \
-	X(3, m) X(4, m) X(5, m) X(6, m) X(7, m) "5:\t"
-#define GET_V(op, v, i, m) #op " " #m "+128+64*" #i "(%rip), %" #v #i "\n\t"
-#define PUT_V(op, v, i, m) #op " %" #v #i ", " #m "+128+64*" #i "(%rip)\n\t"
-#define BY_WIDTH(X, m) \
-	"cmpq $32, vector_bytes(%rip)\n\tjb 1f\n\tje 2f\n\t" \
-	EACH_WIDE(X, vmovups, zmm, m) "jmp 3f\n" \
-	"2:\t" EACH_VECTOR(X, vmovups, ymm, m) "jmp 3f\n" \
-	"1:\t" EACH_VECTOR(X, movups, xmm, m) "3:\t"
-
-_Static_assert(offsetof(struct machine, v) == 128, "the + 128 below");
-_Static_assert(offsetof(struct machine, sp) == 112 && offsetof(struct machine, k) == 2176,
-	       "the + 112 below, the + 2176 above");
-
-__asm__(".text\n\t.globl enter\n\t.type enter, @function\nenter:\n\t"
-	"push %rbx\n\tpush %rbp\n\tpush %r12\n\tpush %r13\n\tpush %r14\n\tpush %r15\n\t"
-	"mov %rdi, target(%rip)\n\tmov %rsp, own_sp(%rip)\n\tmov %esi, %r11d\n\t"
-	"sub $136, %rsp\n\tsub %rdx, %rsp\n\t"
-	"mov %rsp, before+112(%rip)\n\tmov before+120(%rip), %rax\n\tmov %rax, (%rsp)\n\t"
-	BY_WIDTH(GET_V, before)
-	EACH_MASK(GET_K, before)
-	EACH_REGISTER(GET, before)
-	"cmpq $0, direction(%rip)\n\tje 4f\n\tstd\n4:\t"
-	"call *target(%rip)\n\t"
-	"cld\n\tmov %r11, r11_after(%rip)\n\t"
-	EACH_REGISTER(PUT, after)
-	"mov %rsp, after+112(%rip)\n\tmov (%rsp), %rax\n\tmov %rax, after+120(%rip)\n\t"
-	BY_WIDTH(PUT_V, after)
-	EACH_MASK(PUT_K, after)
-	"mov own_sp(%rip), %rsp\n\t"
-	"pop %r15\n\tpop %r14\n\tpop %r13\n\tpop %r12\n\tpop %rbp\n\tpop %rbx\n\tret\n\t"
-	".size enter, . - enter");
-
-__asm__("load_vectors:\n\t" BY_WIDTH(GET_V, after) EACH_MASK(GET_K, after) "ret");
-
-static void choose_width(void)
-{
-	vector_bytes = __builtin_cpu_supports("avx512f") ? 64 :
-		       __builtin_cpu_supports("avx") ? 32 : 16;
-	has_masks = !!__builtin_cpu_supports("avx512bw");
-}
 
 /* ---- what is called from it --------------------------------------------------------- */
 
@@ -193,6 +115,11 @@ static struct routine {
 	{ "masked glue of ID", NULL, COUNT, true, 16, false },
 	{ "glue of a body", NULL, COUNT, true, 16, true },
 	{ "masked glue of a body", NULL, COUNT, true, 16, true },
+	{ "recording glue", NULL, RECORD, true, 16, false },
+	{ "masked recording glue", NULL, RECORD, true, 16, false },
+	{ "recording glue of a body", NULL, RECORD, true, 16, true },
+	{ "masked recording glue of a body", NULL, RECORD, true, 16, true },
+	{ "precise recording glue of a body", NULL, RECORD, true, 16, true },
 };
 extern void fl_ask_count_long(void);
 
@@ -408,30 +335,41 @@ static void a_probe_without_a_counter_writes_nowhere(void **state)
 	assert_child(run_choice, FL_ACT_COUNT);
 }
 
-/* ---- glue that counts ------------------------------------------------------------------ */
+/* ---- glue that does it itself ---------------------------------------------------------- */
 
-/* Of a page each: what is executed, the rest. Of data: go, mask, full. */
+/* Of a page each: what is executed, the rest. Of data: go, mask, full. Those of every second
+ * row of numbers are masked. */
+enum { PAGE = 4096, GLUE_BYTES = FL_ARCH_RECORDING_BYTES, ROW = N_COUNTERS };
+enum {
+	BODY = ID + 1, BODY_OUTER, MASKED = ROW, MASKED_BODY,
+	RECORDING = 2 * ROW, R_BODY, R_OUTER, R_BODY_OUTER, R_PRECISE,
+	R_MASKED = 3 * ROW, R_MASKED_BODY, N_GLUES = 4 * ROW
+};
 static unsigned char *glue_code;
-static uintptr_t glue_data[2 * N_COUNTERS][3];
-enum { PAGE = 4096, BODY = ID + 1, BODY_OUTER, MASKED = N_COUNTERS, MASKED_BODY };
+static uintptr_t glue_data[N_GLUES][3];
 
 static void (*make_glue_of(enum fl_convention how, size_t i, uint32_t id))(void)
 {
-	unsigned char *at = glue_code + i * FL_ARCH_COUNTING_BYTES;
-	const struct fl_counting_glue glue = {
+	unsigned char *at = glue_code + i * GLUE_BYTES;
+	bool records = i >= RECORDING;
+	const struct fl_doing_glue glue = {
 		.out = at, .at = (uintptr_t)at,
 		.rest = at + PAGE, .rest_at = (uintptr_t)at + PAGE,
 		.id = id, .counter = FL_SLOT_HEADER_BYTES + id * 8,
 		.go = (uintptr_t)&glue_data[i][0], .mask = (uintptr_t)&glue_data[i][1],
 		.full = (uintptr_t)&glue_data[i][2], .keeps = how == FL_BODY,
+		.does = i == R_PRECISE ? FL_GLUE_RECORDS_PRECISELY :
+			records ? FL_GLUE_RECORDS : FL_GLUE_COUNTS,
 	};
 
-	glue_data[i][0] = fl_probe_routine(FL_ACT_COUNT, how);
-	glue_data[i][1] = i < MASKED ? UINTPTR_MAX : 0;
+	glue_data[i][0] = fl_probe_routine(records ? FL_ACT_TIME : FL_ACT_COUNT, how);
+	glue_data[i][1] = i / ROW % 2 ? FL_ARCH_MASK_DOES_NOT : FL_ARCH_MASK_DOES;
 	glue_data[i][2] = fl_probe_routine_full(how);
-	return fl_arch_glue_can_count() && fl_arch_glue_counting(&glue)
-		? (void (*)(void))(uintptr_t)at :
-		how == FL_BODY ? keeping_body_count_long : fl_bare_count_long;
+	if (!fl_arch_glue_can(FL_GLUE_COUNTS))
+		return records ? how == FL_BODY ? keeping_body_time_long : fl_bare_time_long :
+				 how == FL_BODY ? keeping_body_count_long : fl_bare_count_long;
+	assert_true(fl_arch_glue_doing(&glue));
+	return (void (*)(void))(uintptr_t)at;
 }
 
 static void (*make_glue(size_t i, uint32_t id))(void)
@@ -440,12 +378,15 @@ static void (*make_glue(size_t i, uint32_t id))(void)
 }
 
 /* Where %r11 is live at the call. */
-void (*body_glue)(void), (*masked_body_glue)(void);
-void call_body_glue(void);
-void call_masked_body_glue(void);
-__asm__("call_body_glue:\n\tmov r11_before(%rip), %r11\n\tjmp *body_glue(%rip)\n"
-	"call_masked_body_glue:\n\tmov r11_before(%rip), %r11\n\t"
-	"jmp *masked_body_glue(%rip)");
+#define CALLING(name) \
+	void (*name)(void); \
+	void call_##name(void); \
+	__asm__("call_" #name ":\n\tmov r11_before(%rip), %r11\n\tjmp *" #name "(%rip)");
+CALLING(body_glue)
+CALLING(masked_body_glue)
+CALLING(recording_body_glue)
+CALLING(masked_recording_body_glue)
+CALLING(precise_body_glue)
 
 /* Near data of this file's. */
 static void find_glue_code(void)
@@ -457,20 +398,20 @@ static void find_glue_code(void)
 	assert_ptr_not_equal(glue_code, MAP_FAILED);
 }
 
-/* Up to its return, in one line. */
-static size_t instructions(const unsigned char *glue)
+/* Up to its return, in so many lines. */
+static size_t instructions(size_t nth, size_t lines)
 {
-	const unsigned char *at = glue;
+	const unsigned char *glue = glue_code + nth * GLUE_BYTES, *at = glue;
 	struct fl_insn i = { 0 };
 	size_t n = 0;
 
 	for (; i.cls != FL_INSN_RET; at += i.len, n++)
 		fl_arch_decode(&i, at, 16, (uintptr_t)at);
-	HOLDS((uintptr_t)glue % FL_ARCH_LINE == 0 && at <= glue + FL_ARCH_LINE);
+	HOLDS((uintptr_t)glue % FL_ARCH_LINE == 0 && at <= glue + lines * FL_ARCH_LINE);
 	return n;
 }
 
-/* A word says if it counts, whatever else there is to do. */
+/* A word says if it does, whatever else there is to do. */
 static void run_directed(struct rig *g)
 {
 	struct fl_probe *p;
@@ -478,17 +419,23 @@ static void run_directed(struct rig *g)
 	open_probes(g);
 	p = &fl_table.probes[ID];
 	p->go = glue_data[ID];
-	p->counts = 1;
+	p->does = FL_GLUE_COUNTS;
 	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && !p->go[1]);
 	HOLDS(p->go[0] == fl_probe_routine(FL_ACT_TIME, FL_ABI));
 	HOLDS(!fl_probe_action(ID, FL_ACT_COUNT) && p->go[1] == UINTPTR_MAX);
 	HOLDS(p->go[0] == fl_probe_routine(FL_ACT_COUNT, FL_ABI));
-	p->counts = 0;
-	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && p->go[1] == UINTPTR_MAX);
-	HOLDS(!fl_arch_glue_can_count() || instructions(glue_code + ID * FL_ARCH_LINE) == 9);
+	for (int i = FL_GLUE_RECORDS; i <= FL_GLUE_RECORDS_PRECISELY; i++) {
+		p->does = (uint8_t)i;
+		HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && p->go[1] == UINTPTR_MAX);
+		HOLDS(!fl_probe_action(ID, FL_ACT_COUNT) && !p->go[1]);
+	}
+	p->does = FL_GLUE_GOES;
+	HOLDS(!fl_probe_action(ID, FL_ACT_TIME) && !p->go[1]);
+	HOLDS(!fl_arch_glue_can(FL_GLUE_COUNTS) || instructions(ID, 1) == 9);
+	HOLDS(!fl_arch_glue_can(FL_GLUE_RECORDS) || instructions(RECORDING, 2) == 25);
 }
 
-static void a_mask_says_if_a_glue_counts(void **state)
+static void a_mask_says_if_a_glue_does_it(void **state)
 {
 	(void)state;
 	c = routines;
@@ -519,7 +466,7 @@ static void append_time(void)
 	enter(c->run, OUTER, 0);
 }
 
-static const struct appender {
+static struct appender {
 	struct routine routine;
 	void (*append)(void);
 	size_t records;
@@ -528,6 +475,8 @@ static const struct appender {
 	{ { .name = "bare_time", .run = fl_bare_time }, append_time, 1 },
 	{ { .name = "put_one", .run = (void (*)(void))fl_arch_put_one }, append_one, 1 },
 	{ { .name = "put_pair", .run = (void (*)(void))fl_arch_put_pair }, append_pair, 2 },
+	{ { .name = "recording glue" }, append_time, 1 },
+	{ { .name = "recording glue of a body" }, append_time, 1 },
 };
 static const struct appender *appender;
 
@@ -767,6 +716,7 @@ static struct forked {
 	{ { .name = "arch_end_block", .run = (void (*)(void))fl_arch_end_block },
 	  end_block, 0, false, FL_COUNT_FULL, 1 },
 	{ { .name = "glue" }, append_time, 0, false, FL_COUNT_ONE, 2 * FL_COUNT_ONE },
+	{ { .name = "recording glue" }, append_time, 1, false, 0, 0 },
 };
 static const struct forked *forks_in;
 
@@ -951,18 +901,32 @@ static void a_handler_may_fork_in_the_middle_of_a_sample(void **state)
 /* What is made at run time. */
 static void make_glues(void)
 {
+	struct routine *r = &routines[ARRAY_LEN(routines) - 9];
+
 	fl_probe_routines_open();
 	find_glue_code();
-	routines[ARRAY_LEN(routines) - 4].run = make_glue(ID, ID);
-	routines[ARRAY_LEN(routines) - 3].run = make_glue(MASKED, ID);
 	body_glue = make_glue_of(FL_BODY, BODY, ID);
 	masked_body_glue = make_glue_of(FL_BODY, MASKED_BODY, ID);
-	routines[ARRAY_LEN(routines) - 2].run = call_body_glue;
-	routines[ARRAY_LEN(routines) - 1].run = call_masked_body_glue;
+	recording_body_glue = make_glue_of(FL_BODY, R_BODY, ID);
+	masked_recording_body_glue = make_glue_of(FL_BODY, R_MASKED_BODY, ID);
+	precise_body_glue = make_glue_of(FL_BODY, R_PRECISE, ID);
+	r++->run = make_glue(ID, ID);
+	r++->run = make_glue(MASKED, ID);
+	r++->run = call_body_glue;
+	r++->run = call_masked_body_glue;
+	r++->run = make_glue(RECORDING, ID);
+	r++->run = make_glue(R_MASKED, ID);
+	r++->run = call_recording_body_glue;
+	r++->run = call_masked_recording_body_glue;
+	r->run = call_precise_body_glue;
 	counting[ARRAY_LEN(counting) - 2].routine.run = make_glue(OUTER, OUTER);
 	counting[ARRAY_LEN(counting) - 1].routine.run =
 		make_glue_of(FL_BODY, BODY_OUTER, OUTER);
-	forked[ARRAY_LEN(forked) - 1].routine.run = make_glue(OUTER, OUTER);
+	appenders[ARRAY_LEN(appenders) - 2].routine.run = make_glue(R_OUTER, OUTER);
+	appenders[ARRAY_LEN(appenders) - 1].routine.run =
+		make_glue_of(FL_BODY, R_BODY_OUTER, OUTER);
+	forked[ARRAY_LEN(forked) - 2].routine.run = make_glue(OUTER, OUTER);
+	forked[ARRAY_LEN(forked) - 1].routine.run = make_glue(R_OUTER, OUTER);
 }
 
 int main(void)
@@ -970,7 +934,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_routine_keeps_what_is_live),
 		cmocka_unit_test(a_probe_without_a_counter_writes_nowhere),
-		cmocka_unit_test(a_mask_says_if_a_glue_counts),
+		cmocka_unit_test(a_mask_says_if_a_glue_does_it),
 		cmocka_unit_test(a_handler_may_enqueue_anywhere),
 		cmocka_unit_test(a_handler_may_count_anywhere),
 		cmocka_unit_test(blocks_end_where_there_are_no_sequences),

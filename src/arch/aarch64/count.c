@@ -157,7 +157,7 @@ static void lead_here(struct code *c, size_t from, unsigned int bits)
 }
 
 /* To where the function goes on. */
-static void add_end(struct code *c, const struct fl_counting_glue *g)
+static void add_end(struct code *c, const struct fl_doing_glue *g)
 {
 	uint32_t w = A64_W_RET;
 
@@ -183,18 +183,18 @@ static uint32_t come_near(struct code *c, uint32_t counter, uint32_t takes)
 }
 
 /* Its upper half. */
-static uint32_t counter_of(const struct fl_counting_glue *g)
+static uint32_t counter_of(const struct fl_doing_glue *g)
 {
 	return g->counter - FL_SLOT_COUNTERS + 4;
 }
 
-static void put_look(struct code *c, const struct fl_counting_glue *g)
+static void put_look(struct code *c, const struct fl_doing_glue *g)
 {
 	add_word(c, A, g->mask);
 	add(c, a64_ldr_by(B, B, A));
 }
 
-static void put_sequence(struct code *c, const struct fl_counting_glue *g, struct a64_own own,
+static void put_sequence(struct code *c, const struct fl_doing_glue *g, struct a64_own own,
 			 struct hot *h)
 {
 	uint32_t counter;
@@ -213,7 +213,7 @@ static void put_sequence(struct code *c, const struct fl_counting_glue *g, struc
 	h->end = c->n;
 }
 
-static void put_atomic(struct code *c, const struct fl_counting_glue *g, struct hot *h)
+static void put_atomic(struct code *c, const struct fl_doing_glue *g, struct hot *h)
 {
 	put_look(c, g);
 	add(c, a64_ldp(B, A, B, FL_POINTEE_OWN));
@@ -224,7 +224,7 @@ static void put_atomic(struct code *c, const struct fl_counting_glue *g, struct 
 	h->start = h->end = c->n;		/* nothing is armed */
 }
 
-static struct hot put_hot(struct code *c, const struct fl_counting_glue *g, struct a64_own own)
+static struct hot put_hot(struct code *c, const struct fl_doing_glue *g, struct a64_own own)
 {
 	struct hot h;
 
@@ -250,7 +250,7 @@ static void add_id(struct code *c, uint32_t id)
 		add(c, a64_movk(A, (uint16_t)(id >> 16), 1));
 }
 
-static void way_on(struct code *c, const struct fl_counting_glue *g)
+static void way_on(struct code *c, const struct fl_doing_glue *g)
 {
 	if (g->keeps)
 		add(c, a64_str(A64_LINK, A64_SP, 24));
@@ -272,7 +272,7 @@ static void way_on(struct code *c, const struct fl_counting_glue *g)
 }
 
 /* Where words of data say. */
-static void put_ways(struct code *c, const struct fl_counting_glue *g, const struct hot *h)
+static void put_ways(struct code *c, const struct fl_doing_glue *g, const struct hot *h)
 {
 	size_t over;
 
@@ -288,7 +288,7 @@ static void put_ways(struct code *c, const struct fl_counting_glue *g, const str
 	way_on(c, g);
 }
 
-bool a64_glue_counting(const struct fl_counting_glue *g, struct a64_own own)
+bool a64_glue_counting(const struct fl_doing_glue *g, struct a64_own own)
 {
 	struct code c = { .at = g->at, .in_reach = true };
 	struct descriptor cs = { 0 };

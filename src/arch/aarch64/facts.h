@@ -21,6 +21,8 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_VENEER_KEEPS 1
 #define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in the other */
 #define FL_ARCH_COUNTING_REST_BYTES 32
+#define FL_ARCH_RECORDING_BYTES 0	/* it has none: the routine does it */
+#define FL_ARCH_RECORDING_REST_BYTES 0
 #define FL_ARCH_POINTEE_OWN 2
 /* A slot's counters, 0 while there is no slot; what one count adds to the upper half of one. */
 #define FL_ARCH_LAY_POINTEE(own, counters) \
@@ -82,13 +84,13 @@ typedef uint32_t fl_unit;		/* an instruction */
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks_)); \
 	ticks_; \
 })
-#define FL_ARCH_MASK_COUNTS ((uintptr_t)fl_arch_tls_slot_at())	/* see count.c */
+#define FL_ARCH_MASK_DOES ((uintptr_t)fl_arch_tls_slot_at())	/* see count.c */
 #define FL_ARCH_MASK_DOES_NOT ((uintptr_t)a64_tls_no_slot_at())
 #define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
 #define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
 #else					/* of tests of what is pure */
 #define FL_ARCH_TICKS() 0
-#define FL_ARCH_MASK_COUNTS UINTPTR_MAX
+#define FL_ARCH_MASK_DOES UINTPTR_MAX
 #define FL_ARCH_MASK_DOES_NOT ((uintptr_t)0)
 #define FL_ARCH_FENCE() ((void)0)
 #define FL_ARCH_PAUSE() ((void)0)

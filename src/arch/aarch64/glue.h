@@ -12,8 +12,8 @@ enum { A64_GLUE_RET = 28 };
 struct a64_own {
 	intptr_t rseq_at, slot_at;
 };
-/* fl_arch_glue_counting() for a thread that is laid out so; pure (count.c). Where nothing can
+/* fl_arch_glue_doing() for a thread that is laid out so; pure (count.c). Where nothing can
  * be armed, rseq_at is 0, the processor must have FL_ARCH_ATOMICS. */
-bool a64_glue_counting(const struct fl_counting_glue *, struct a64_own);
+bool a64_glue_counting(const struct fl_doing_glue *, struct a64_own);
 
 #endif

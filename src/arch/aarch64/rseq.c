@@ -57,7 +57,7 @@ static struct a64_own own_now(void)
 	return (struct a64_own){ fl_rseq_at, fl_arch_tls_slot_at() };
 }
 
-bool fl_arch_glue_counting(const struct fl_counting_glue *g)
+bool fl_arch_glue_doing(const struct fl_doing_glue *g)
 {
 	return a64_glue_counting(g, own_now());
 }
@@ -68,14 +68,14 @@ static bool has_atomics(void)
 }
 
 /* By a sequence or an atomic; and is all in reach of the few instructions there are? */
-bool fl_arch_glue_can_count(void)
+bool fl_arch_glue_can(enum fl_glue_does does)
 {
 	unsigned char out[FL_ARCH_COUNTING_BYTES], rest[FL_ARCH_COUNTING_REST_BYTES];
 	uintptr_t at = (uintptr_t)out;
 
-	if (!fl_arch_has_rseq() && !has_atomics())
+	if (does != FL_GLUE_COUNTS || (!fl_arch_has_rseq() && !has_atomics()))
 		return false;
-	return a64_glue_counting(&(struct fl_counting_glue){
+	return a64_glue_counting(&(struct fl_doing_glue){
 		.out = out, .at = at, .rest = rest, .rest_at = at, .counter = FL_SLOT_COUNTERS,
 		.go = at, .mask = at, .full = at }, own_now());
 }

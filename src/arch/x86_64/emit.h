@@ -50,6 +50,10 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
 	return x86_rel32(out + 1, at + 5, to);
 }
 
+/* One that records, of fl_arch_glue_doing(). glue-record.c */
+struct fl_doing_glue;
+bool x86_glue_recording(const struct fl_doing_glue *);
+
 /* As fl_arch_decode() says, its length, class and target: at once of what nearly all
  * windows hold. plan.c */
 struct fl_insn;

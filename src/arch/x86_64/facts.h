@@ -21,9 +21,11 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_VENEER_KEEPS 0		/* its jump takes no register */
 #define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
 #define FL_ARCH_COUNTING_REST_BYTES 64
+#define FL_ARCH_RECORDING_BYTES 128
+#define FL_ARCH_RECORDING_REST_BYTES 64
 #define FL_ARCH_POINTEE_OWN 0
 #define FL_ARCH_LAY_POINTEE(own, counters) ((void)(own), (void)(counters))
-#define FL_ARCH_MASK_COUNTS UINTPTR_MAX
+#define FL_ARCH_MASK_DOES UINTPTR_MAX
 #define FL_ARCH_MASK_DOES_NOT ((uintptr_t)0)
 #define FL_ARCH_SITE_MAX 16
 #define FL_ARCH_REGS 16			/* general ones */

@@ -124,19 +124,20 @@ _Static_assert(HOT_BYTES + 5 <= FL_ARCH_COUNTING_BYTES, "a line");
 _Static_assert(REST_CS + 32 <= FL_ARCH_COUNTING_REST_BYTES, "another");
 _Static_assert(FL_COUNT_ONE >> 32 == 0x200000, "what `hot` adds");
 
-bool fl_arch_glue_can_count(void)
+bool fl_arch_glue_can(enum fl_glue_does does)
 {
-	return fl_arch_has_rseq() && (int32_t)fl_rseq_at == fl_rseq_at &&
+	return does != FL_GLUE_GOES && fl_arch_has_rseq() &&
+	       (int32_t)fl_rseq_at == fl_rseq_at &&
 	       (int32_t)fl_arch_tls_slot_at() == fl_arch_tls_slot_at();
 }
 
 /* How far into the glue `hot` stands. */
-static size_t hot_at(const struct fl_counting_glue *g)
+static size_t hot_at(const struct fl_doing_glue *g)
 {
 	return g->keeps ? sizeof push_r11 : 0;
 }
 
-static bool put_hot(const struct fl_counting_glue *g)
+static bool put_hot(const struct fl_doing_glue *g)
 {
 	unsigned char *out = g->out + hot_at(g), *end = out + sizeof hot;
 	uintptr_t at = g->at + hot_at(g);
@@ -158,7 +159,7 @@ static bool put_hot(const struct fl_counting_glue *g)
 	       x86_rel32(out + HOT_FULL, at + HOT_FULL + 4, g->rest_at + REST_FULL);
 }
 
-static bool put_rest(const struct fl_counting_glue *g)
+static bool put_rest(const struct fl_doing_glue *g)
 {
 	const struct x86_sequence cs = {
 		.start = g->at + hot_at(g) + HOT_START, .length = HOT_END - HOT_START,
@@ -173,7 +174,7 @@ static bool put_rest(const struct fl_counting_glue *g)
 	       load_and_jump(out + REST_FULL, g->rest_at + REST_FULL, g->id, g->full);
 }
 
-bool fl_arch_glue_counting(const struct fl_counting_glue *g)
+bool fl_arch_glue_doing(const struct fl_doing_glue *g)
 {
-	return put_hot(g) && put_rest(g);
+	return g->does == FL_GLUE_COUNTS ? put_hot(g) && put_rest(g) : x86_glue_recording(g);
 }
