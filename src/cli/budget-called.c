@@ -10,7 +10,24 @@
 #include "cli/budget-state.h"
 #include "os/os.h"
 
-void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t heeded)
+static void note_thread(struct count *c, uint32_t thread)
+{
+	uint32_t before = load_relaxed(&c->thread);
+
+	if (before != thread + 1)
+		store_relaxed(&c->thread, before ? FL_SEVERAL : thread + 1);
+}
+
+void fl_budget_feed(struct fl_budget *b, uint32_t thread, const struct flick_record *r,
+		    size_t n)
+{
+	for (size_t i = 0; b && i < n; i++)
+		if (fl_record_probe(&r[i]) < b->max_sites)
+			note_thread(&b->counted[fl_record_probe(&r[i])], thread);
+}
+
+void fl_budget_count(struct fl_budget *b, uint32_t thread, uint32_t probe, uint64_t n,
+		     uint32_t heeded)
 {
 	struct count *c;
 	uint64_t since;
@@ -19,6 +36,7 @@ void fl_budget_count(struct fl_budget *b, uint32_t probe, uint64_t n, uint32_t h
 		return;
 	c = &b->counted[probe];
 	since = load_relaxed(&c->since);
+	note_thread(c, thread);
 	__atomic_fetch_add(since && SINCE(heeded) >= since ? &c->windows : &c->all, n,
 			   __ATOMIC_RELAXED);
 	/* (E) pairs with (F): who finds the bit finds the count */
@@ -45,6 +63,17 @@ int fl_budget_grow(struct fl_budget *b)
 	memset(called + b->room, 0, (room - b->room) * sizeof(*called));
 	b->room = room;
 	return 0;
+}
+
+void fl_budget_threads(const struct fl_budget *b, uint32_t *of)
+{
+	for (uint32_t i = 0; b && i < b->n_entries; i++) {
+		uint32_t thread = load_relaxed(&b->counted[b->entries[i]].thread);
+		uint32_t *all = &of[b->s->functions.function_of[b->entries[i]]];
+
+		if (thread && *all != thread)
+			*all = *all ? FL_SEVERAL : thread;
+	}
 }
 
 static bool is_entry(const struct fl_session *s, uint32_t site)

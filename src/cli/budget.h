@@ -30,8 +30,15 @@ struct fl_budget;
 /* Where functions are sampled; else *b stays NULL, which all of these take. 0 or
  * -ENOMEM. */
 int fl_budget_open(struct fl_session *);
-/* `n` more calls of a probe, made when their process had heeded that wish. Any thread. */
-void fl_budget_count(struct fl_budget *, uint32_t probe, uint64_t n, uint32_t heeded);
+/* `n` more calls of a probe, of the target's thread of that number, made when their process
+ * had heeded that wish; calls that were timed. Any thread of readers; where there are more
+ * readers than one no thread has a number that is known (FL_NO_NUMBER). */
+enum { FL_NO_NUMBER = UINT32_MAX - 1, FL_SEVERAL };
+void fl_budget_count(struct fl_budget *, uint32_t thread, uint32_t probe, uint64_t n,
+		     uint32_t heeded);
+void fl_budget_feed(struct fl_budget *, uint32_t thread, const struct flick_record *, size_t n);
+/* Who called each function: 0: nobody; 1 + the thread; or FL_SEVERAL. of: zeros. */
+void fl_budget_threads(const struct fl_budget *, uint32_t *of);
 /* A site is wanted that was not when it was found. Once. */
 void fl_budget_want(struct fl_budget *, uint32_t site);
 /* Is its function, or is it to be, counted in windows alone? */

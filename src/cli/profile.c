@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/budget.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"
@@ -248,9 +249,9 @@ static int share_out(struct flick_rows *r, const struct fl_profile *p)
 
 /* ---- into results ------------------------------------------------------------------ */
 
-/* How long all threads were there. A thread is seen a little late, and one that lived for
- * a moment only may be seen when it has gone. */
-static uint64_t time_there_was(struct fl_session *s)
+/* How long a thread was there, or all of them. A thread is seen a little late, and one that
+ * lived for a moment only may be seen when it has gone. */
+static uint64_t time_there_was(struct fl_session *s, uint32_t thread)
 {
 	enum { SEEN_LATE_NS = 100000000 };
 	uint64_t end = s->gone_ns && !s->o->follow ? s->gone_ns : fl_os_monotonic_ns();
@@ -262,22 +263,29 @@ static uint64_t time_there_was(struct fl_session *s)
 		uint64_t to = t[i].to_ns && t[i].to_ns < end ? t[i].to_ns : end;
 		uint64_t lived = (to > t[i].from_ns ? to - t[i].from_ns : 0) + SEEN_LATE_NS;
 
-		sum += lived < wall ? lived : wall;
+		if (thread >= n || i == thread)
+			sum += lived < wall ? lived : wall;
 	}
 	return n ? sum : wall;
 }
 
-/* Calls times the average of a few is more time than all threads had: these few were not
- * like the rest, and what the rest took is not known. What has no total lies in one
+/* Calls times the average of a few is more time than the threads had that called: these few
+ * were not like the rest, and what the rest took is not known. What has no total lies in one
  * another: the sum of that may be any. */
-static void drop_impossible(struct fl_session *s, size_t result)
+static int drop_impossible(struct fl_session *s, size_t result)
 {
 	struct flick_rows *r = &s->results[result];
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
-	uint64_t most = time_there_was(s);
+	int function = fl_sheet_column(r, "function");
+	uint32_t *of = calloc(s->functions.n + 1, sizeof(*of));
 
+	if (!of)
+		return -ENOMEM;
+	fl_budget_threads(s->budget, of);
 	for (size_t i = 0; total >= 0 && i < r->n_rows; i++) {
-		uint64_t *row = r->cells + i * r->n_columns;
+		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
+		uint32_t by = f < s->functions.n ? of[f] : 0;
+		uint64_t most = time_there_was(s, by ? by - 1 : FL_SEVERAL);
 
 		if (row[total] == FLICK_NONE || row[total] <= most)
 			continue;
@@ -285,13 +293,16 @@ static void drop_impossible(struct fl_session *s, size_t result)
 		if (sum >= 0)
 			row[sum] = FLICK_NONE;
 	}
+	free(of);
+	return 0;
 }
 
 /* Where no samples tell, self times of windows come to no more in all than there was. */
 static void bound_selves(struct fl_session *s, struct flick_rows *r)
 {
 	int self = fl_sheet_column(r, "self_ns");
-	double sum = (double)fl_sheet_sum(r, "self_ns"), most = (double)time_there_was(s);
+	double sum = (double)fl_sheet_sum(r, "self_ns");
+	double most = (double)time_there_was(s, FL_SEVERAL);
 
 	for (size_t i = 0; self >= 0 && sum > most && i < r->n_rows; i++) {
 		uint64_t *cell = &r->cells[i * r->n_columns + (size_t)self];
@@ -317,8 +328,8 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		err = share_out(r, p);
 	else if (s->view.windows)
 		bound_selves(s, r);
-	if (s->view.sampled || s->view.windows)
-		drop_impossible(s, i);
+	if (!err && (s->view.sampled || s->view.windows))
+		err = drop_impossible(s, i);
 	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
 		fl_totals_fill(r, p);
 	return err;

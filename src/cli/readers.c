@@ -63,6 +63,12 @@ static void end_looking(struct one *o, int err)
 	note_error(o, err);
 }
 
+/* For the budget; each reader has its own numbers. */
+static uint32_t known_number(const struct one *o, uint32_t thread)
+{
+	return o->s->readers->n == 1 ? thread : FL_NO_NUMBER;
+}
+
 #define EACH_LISTENER(l, all)                                                                  \
 	for (const struct fl_listener *l = (all)->listeners;                                   \
 	     l < (all)->listeners + (all)->n_listeners; l++)
@@ -75,6 +81,7 @@ static void feed(void *arg, const struct fl_batch *b)
 		note_error(o, fl_trigger_put(o->s->trigger, b));
 	else if (o->s->trace)
 		fl_trace_put(o->s->trace, b);
+	fl_budget_feed(o->s->budget, known_number(o, b->thread), b->records, b->n);
 	fl_preempt_poll(o->s->preempt);		/* now that `b` has been taken */
 	begin_looking(o);
 	EACH_LISTENER(l, o->s->readers)
@@ -105,7 +112,8 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 	struct one *o = arg;
 
 	if (o->s->budget && !is_at_point(o->s, probe)) {
-		fl_budget_count(o->s->budget, probe, n, fl_reader_heeded(o->reader));
+		fl_budget_count(o->s->budget, known_number(o, thread), probe, n,
+				fl_reader_heeded(o->reader));
 		return;
 	}
 	begin_looking(o);

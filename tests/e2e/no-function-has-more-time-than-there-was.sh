@@ -1,7 +1,8 @@
 #!/bin/sh
 # Where the few calls that were timed were not like the rest, their average times all
 # calls may be more than the time there was: that is no total. Others keep theirs. Threads
-# that came and went were there as long as they lived.
+# that came and went were there as long as they lived, and those that never called a
+# function were not there for its calls.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 cat >"$work/first.c" <<'END'
@@ -17,6 +18,11 @@ __attribute__((noinline)) static void all_are_alike(void)
 {
 	usleep(1000);
 }
+static void *sleep_beside(void *unused)
+{
+	usleep(800000);
+	return unused;
+}
 static void *live(void *unused)
 {
 	all_are_alike();
@@ -25,8 +31,11 @@ static void *live(void *unused)
 int main(int argc, char **argv)
 {
 	int short_ones = argc > 2 ? atoi(argv[1]) : 0, threads = argc > 2 ? atoi(argv[2]) : 0;
-	pthread_t t;
+	pthread_t t, beside[8];
+	int n = argc > 3 ? atoi(argv[3]) : 0;
 
+	for (int i = 0; i < n; i++)
+		pthread_create(&beside[i], NULL, sleep_beside, NULL);
 	for (int i = 0; i < 10; i++)
 		first_are_long(3000);
 	for (int i = 0; i < short_ones; i++)
@@ -36,6 +45,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&t, NULL, live, NULL) == 0)
 			pthread_join(t, NULL);
+	for (int i = 0; i < n; i++)
+		pthread_join(beside[i], NULL);
 	if (threads)
 		usleep(1000000);
 	return 0;
@@ -52,6 +63,10 @@ record -- "$work/first" 1000000 0
 succeeded
 [ "$(total first_are_long)" = none ] || fail "a total of $(total first_are_long) ns"
 [ "$(total all_are_alike)" -ge 10000000 ] || fail "$(total all_are_alike) ns of ten times 1 ms"
+record -- "$work/first" 6000 0 8
+succeeded
+[ "$(total first_are_long)" = none ] ||
+	fail "a total of $(total first_are_long) ns, of one thread of 0.8 s"
 run "$FLICK" report "$data"
 succeeded
 grep -Eq '^ +- .* first_are_long$' "$out" || fail "the report shows one"

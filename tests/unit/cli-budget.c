@@ -79,7 +79,7 @@ static int tear_down(void **state)
 
 static void count(uint32_t function, uint64_t n, uint32_t heeded)
 {
-	fl_budget_count(s.budget, entry(function), n, heeded);
+	fl_budget_count(s.budget, 0, entry(function), n, heeded);
 }
 
 /* One look, as soon as that can be. */
@@ -166,14 +166,37 @@ static int forget_rows(void **state)
 
 /* ---- claims ------------------------------------------------------------------------- */
 
+static void who_called_is_one_thread_or_several(void **unused)
+{
+	enum { ONE = 3, ANOTHER = 7 };
+	const struct flick_record timed = { .probe = entry(COLD) };
+	uint32_t *of = calloc(s.functions.n + 1, sizeof(*of));
+	uint32_t cold = s.functions.function_of[entry(COLD)];
+	uint32_t hot = s.functions.function_of[entry(HOT)];
+
+	(void)unused;
+	assert_non_null(of);
+	look();
+	fl_budget_count(s.budget, ONE, entry(COLD), 5, 0);
+	fl_budget_feed(s.budget, ONE, &timed, 1);
+	fl_budget_threads(s.budget, of);
+	assert_int_equal(of[cold], ONE + 1);
+	assert_int_equal(of[hot], 0);
+	fl_budget_feed(s.budget, ANOTHER, &timed, 1);
+	fl_budget_count(s.budget, ONE, entry(COLD), 5, 0);
+	fl_budget_threads(s.budget, of);
+	assert_int_equal(of[cold], FL_SEVERAL);
+	free(of);
+}
+
 static void what_is_counted_always_is_as_it_is(void **unused)
 {
 	(void)unused;
 	look();
 	for (int i = 0; i < 3; i++) {
 		count(COLD, 5, 0);
-		fl_budget_count(s.budget, entry(COLD) + 1, 7, 0);	/* an exit */
-		fl_budget_count(s.budget, UINT32_MAX, 9, 0);
+		fl_budget_count(s.budget, 0, entry(COLD) + 1, 7, 0);	/* an exit */
+		fl_budget_count(s.budget, 0, UINT32_MAX, 9, 0);
 		look();
 	}
 	count(COLD, 2, 0);
@@ -780,6 +803,7 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, forget_rows)
 	const struct CMUnitTest tests[] = {
+		TEST(who_called_is_one_thread_or_several),
 		TEST(what_is_counted_always_is_as_it_is),
 		TEST(what_costs_too_much_is_wished_for_in_windows),
 		TEST(what_is_counted_before_it_is_known_is_not_forgotten),
