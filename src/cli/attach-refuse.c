@@ -322,14 +322,7 @@ static void read_loader(const struct fl_attached *a, char out[128])
 	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
 	if (fl_obj_open(&obj, path))
 		return;
-	for (size_t i = 0; i < obj.eh->e_phnum; i++) {
-		const Elf64_Phdr *ph = &obj.ph[i];
-
-		if (ph->p_type == PT_INTERP && ph->p_filesz <= obj.n_bytes &&
-		    ph->p_offset <= obj.n_bytes - ph->p_filesz)
-			snprintf(out, 128, "%.*s", (int)ph->p_filesz,
-				 (const char *)obj.bytes + ph->p_offset);
-	}
+	fl_launch_loader(out, &obj);
 	fl_obj_close(&obj);
 }
 
@@ -340,6 +333,8 @@ static int check_c_library(const struct fl_attached *a)
 	if (a->c_library && a->call && a->sigreturn)
 		return 0;
 	read_loader(a, loader);
+	if (a->may_stay_outside && (!*loader || strstr(loader, "ld-musl")))
+		return 0;
 	if (strstr(loader, "ld-musl"))
 		fl_say("process %d has the C library musl: flick attaches to "
 		       "programs that have "

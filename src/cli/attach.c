@@ -137,12 +137,14 @@ int fl_attach_check(struct fl_session *s)
 	}
 	if (!err)
 		fl_attach_look(a);
+	a->may_stay_outside = fl_negotiation_samples_do(s->o);
 	if (fl_attach_refuse(a))
 		return -1;
 	if (err) {
 		fl_attach_say_denied(a, err);
 		return -1;
 	}
+	a->is_outside = !a->c_library || !a->call || !a->sigreturn;
 	return fl_launch_check_attached(&s->launch, a->exe) ||
 	       fl_attach_refuse_root(a, s->launch.library) ? -1 : 0;
 }
@@ -192,13 +194,30 @@ static const char *what_to_load(const struct fl_session *s)
 	return s->attached->library ? s->attached->loaded_name : s->launch.library;
 }
 
+/* The kernel's events are open. */
+static int stay_outside(struct fl_session *s)
+{
+	s->pid = s->attached->pid;
+	if (!s->sampler)
+		return fl_negotiation_say_no_samples(s);
+	s->attached->has_begun = true;
+	let_others_in(s->attached);
+	fl_negotiation_skip(s);
+	s->begun_ns = fl_os_monotonic_ns();
+	fl_cost_begin(s);
+	return 0;
+}
+
 int fl_attach_start(struct fl_session *s)
 {
 	char given[64];
 	const char *texts[3] = { NULL, "flick_attach", given };
 	struct stat region;
-	int err = fl_attach_await_loader(s);
+	int err;
 
+	if (s->attached->is_outside)
+		return stay_outside(s);
+	err = fl_attach_await_loader(s);
 	if (err) {
 		if (err != -ECANCELED)
 			say_why_not(s, err);
@@ -381,7 +400,8 @@ bool fl_attach_has_left(struct fl_session *s)
 		fl_cost_look(s);
 	else if (!s->attached->has_sent && fl_attach_is_unwatched(s))
 		send_another(s);
-	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached)) {
+	if (load_relaxed(&s->shm->has_left) || is_dead(s->attached) || is_late(s->attached) ||
+	    (s->attached->is_outside && s->attached->end_ns)) {
 		fl_target_note_gone(s);
 		return true;
 	}

@@ -64,6 +64,8 @@ struct fl_attached {
 	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
 	char loaded_name[4096];		/* by which the loader has it */
 	bool is_foreign;		/* it is another version's */
+	bool may_stay_outside;		/* samples may tell of it, ... */
+	bool is_outside;		/* ... and alone do: nothing comes into it */
 	uintptr_t call, sigreturn;	/* see struct fl_borrow */
 	struct fl_inject with;		/* addresses of functions */
 	bool is_alone;			/* the C library knows of one thread */

@@ -260,7 +260,12 @@ struct fl_launch {
 	char file[4096];		/* of the two the one that runs, without links */
 	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
-	char library[4096];		/* libflick.so */
+	char library[4096];		/* libflick.so; ... */
+	bool is_closed, may_be_closed;	/* ... it cannot be loaded into the file; samples may
+					 * tell of such a one */
+	int (*before)(void *arg, int pid);	/* called while the child that is to become
+						 * it waits; not 0: it shall not */
+	void *before_arg;
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
 	int output;			/* where what it writes to a terminal goes, and it reads
@@ -271,6 +276,8 @@ int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
 /* The same where the program runs already. */
 int fl_launch_check_attached(struct fl_launch *, const char *file);
+/* What the file names as its loader, else "". */
+void fl_launch_loader(char out[128], const struct fl_obj *);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
 /* The interpreter of a script's first line, else "". */
@@ -537,6 +544,8 @@ void fl_overhead_end(struct fl_session *);
 void fl_opening_begin(struct fl_session *);
 void fl_opening_go(struct fl_session *);
 void fl_opening_end(struct fl_session *);
+/* Of a child that is to become a program that will ask nothing (struct fl_launch, before). */
+int fl_opening_before(void *session, int pid);
 /* What a jump from a function's entry to its second body takes (jumps.c), in FL_TICK_PARTS;
  * 0: that could not be measured. Then what all of a session took, by the calls it knows. */
 uint32_t fl_jumps_measure(void);
@@ -721,6 +730,12 @@ const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 /* Answer the target when it asks (negotiation.c). Returns whether it asked. */
 bool fl_negotiation_answer(struct fl_session *);
 bool fl_negotiation_started(const struct fl_session *);
+/* Has nobody chosen what is to be told? Then samples do where there are no probes. */
+bool fl_negotiation_samples_do(const struct fl_session_options *);
+/* Nothing of flick's comes into the program, which so will never ask: that is said, and done
+ * as if it had; or (-1) nothing can be told of it. */
+void fl_negotiation_skip(struct fl_session *);
+int fl_negotiation_say_no_samples(const struct fl_session *);
 /* Is site `i` of a kind that this recording can use? Does another selection take its
  * function? ask_again: the session's own is another one for functions to come. */
 bool fl_negotiation_may_want(const struct fl_session *, uint32_t i);

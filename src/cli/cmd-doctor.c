@@ -346,7 +346,8 @@ static bool print_static(const char *path)
 	if (!fl_launch_is_static(path))
 		return false;
 	find(&f, NO, "libflick.so cannot be loaded into a program that is linked "
-	     "statically; link it without -static, or link libflick.a and use flick.h");
+	     "statically, and samples alone tell of it; link it without -static, or link "
+	     "libflick.a and use flick.h");
 	print_finding("linked", &f);
 	return true;
 }

@@ -128,6 +128,19 @@ static int note_flick(void *found, const char *name, uint64_t value, uint64_t si
 	return 0;
 }
 
+void fl_launch_loader(char out[128], const struct fl_obj *obj)
+{
+	*out = '\0';
+	for (size_t i = 0; i < obj->eh->e_phnum; i++) {
+		const Elf64_Phdr *ph = &obj->ph[i];
+
+		if (ph->p_type == PT_INTERP && ph->p_filesz <= obj->n_bytes &&
+		    ph->p_offset <= obj->n_bytes - ph->p_filesz)
+			snprintf(out, 128, "%.*s", (int)ph->p_filesz,
+				 (const char *)obj->bytes + ph->p_offset);
+	}
+}
+
 /* A library is loaded by nobody's name, too, but a program that is loaded anywhere says
  * that it is one. */
 bool fl_launch_is_static(const char *path)
@@ -156,7 +169,7 @@ static int check_elf(struct fl_launch *l, const char *path)
 {
 	struct fl_obj obj;
 	int err = fl_obj_open(&obj, path);
-	bool dynamic;
+	char loader[128];
 
 	if (err) {
 		fl_say("%s: %s", path, fl_reason(err));
@@ -164,14 +177,17 @@ static int check_elf(struct fl_launch *l, const char *path)
 	}
 	if (!realpath(path, l->file))
 		strcpy(l->file, path);
-	dynamic = fl_obj_has_interp(&obj);
+	fl_launch_loader(loader, &obj);
+	l->is_closed = !*loader || strstr(loader, "ld-musl");
 	l->calls_hooks = names_hooks(&obj);
 	fl_obj_close(&obj);
-	if (!dynamic)
-		fl_say("%s is linked statically, so libflick.so cannot be loaded into "
-		       "it; link it without -static, or link libflick.a and use flick.h",
-		       path);
-	return dynamic ? 0 : -1;
+	if (!l->is_closed || l->may_be_closed)
+		return 0;
+	fl_say("%s is linked %s, so libflick.so cannot be loaded into it, and samples alone "
+	       "tell of it (flick record without options)%s", path,
+	       *loader ? "for the C library musl" : "statically",
+	       *loader ? "" : "; link it without -static, or link libflick.a and use flick.h");
+	return -1;
 }
 
 /* Of the kernel (execve(2)); to root files give none. */
@@ -388,22 +404,33 @@ static void be_program(const char *program, char **argv)
 	execvp(all[0], all);
 }
 
+/* What a child that is to become the program has of flick's. */
+struct birth {
+	int region;
+	int failed[2];			/* its errno goes in; closed by an exec */
+	int held[2];			/* a byte comes out when it may go on; where it waits */
+};
+
 /* Never returns. A failed exec sends its errno through the pipe, which closes
  * without a word when it succeeds. */
 static void be_target(const struct fl_launch *l, char **argv, struct fl_region *shm,
-		      const int fds[2])
+		      const struct birth *b)
 {
+	char go;
 	int err;
 
 	signal(SIGPIPE, sigpipe);
+	close(b->held[1]);
+	if (l->before && read(b->held[0], &go, 1) != 1)
+		_exit(127);
 	if ((!l->output || !set_files(l->output)) &&
 	    (!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
-	    !set_environment(l, fds[0], shm->session[0].reader_pid)) {
+	    (l->is_closed || !set_environment(l, b->region, shm->session[0].reader_pid))) {
 		shm->target_pid = getpid();
 		be_program(l->program, argv);
 	}
 	err = errno;
-	if (write(fds[1], &err, sizeof(err)) < 0)
+	if (write(b->failed[1], &err, sizeof(err)) < 0)
 		_exit(127);
 	_exit(127);
 }
@@ -415,25 +442,41 @@ void fl_launch_introduce(struct fl_region *shm)
 		memset(shm->reader_cpus, 0, sizeof(shm->reader_cpus));
 }
 
+/* The program's number, or -1 and a line. */
+static int see_born(const struct fl_launch *l, const struct birth *b, int pid)
+{
+	int err = 0, held = l->before ? l->before(l->before_arg, pid) : 0;
+
+	if (!held && l->before && write(b->held[1], "", 1) != 1)
+		err = errno;
+	close(b->held[1]);
+	if (held)
+		return -1;
+	if (!err && read(b->failed[0], &err, sizeof(err)) != sizeof(err))
+		return pid;
+	fl_say("%s: %s", l->program, strerror(err));
+	return -1;
+}
+
 int fl_launch_start(const struct fl_launch *l, char **argv, struct fl_region *shm, int fd)
 {
-	int ends[2], err, pid;
+	struct birth b = { .region = fd };
+	int pid;
 
-	if (pipe2(ends, O_CLOEXEC)) {
+	if (pipe2(b.failed, O_CLOEXEC) || pipe2(b.held, O_CLOEXEC)) {
 		fl_say("pipe: %s", strerror(errno));
 		return -1;
 	}
 	fl_launch_introduce(shm);
 	pid = fork();
 	if (pid == 0)
-		be_target(l, argv, shm, (const int[2]){ fd, ends[1] });
-	close(ends[1]);
+		be_target(l, argv, shm, &b);
+	close(b.failed[1]);
+	close(b.held[0]);
 	if (pid < 0)
 		fl_say("fork: %s", strerror(errno));
-	else if (read(ends[0], &err, sizeof(err)) == sizeof(err)) {
-		fl_say("%s: %s", l->program, strerror(err));
-		pid = -1;
-	}
-	close(ends[0]);
+	else
+		pid = see_born(l, &b, pid);
+	close(b.failed[0]);
 	return pid;
 }

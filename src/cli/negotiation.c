@@ -336,20 +336,43 @@ static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 		fl_refusals_line(r, line, room);
 }
 
-/* Where nobody chose what is to be told, samples do: where the time goes, not how often. */
+/* Samples tell where the time goes, not how often. */
+bool fl_negotiation_samples_do(const struct fl_session_options *o)
+{
+	return o->dir && o->count_instead && !o->follow && !o->wait &&
+	       o->action == FL_ACT_SAMPLE && !o->trigger && !o->providers &&
+	       !fl_selection_has_patterns(o->selection);
+}
+
 static bool can_go_by_samples(struct fl_session *s)
 {
-	const struct fl_session_options *o = s->o;
-
 	fl_opening_end(s);
-	s->by_samples = s->sampler && o->dir && o->count_instead && !o->follow && !o->wait &&
-			o->action == FL_ACT_SAMPLE && !o->trigger && !o->providers &&
-			!fl_selection_has_patterns(o->selection);
+	s->by_samples = s->sampler && fl_negotiation_samples_do(s->o);
 	return s->by_samples;
 }
 
 static const char by_samples[] = "; samples alone tell where its time goes, and no calls are "
 				 "counted";
+
+/* Of a program that has no place for libflick.so. */
+static void say_no_way_in(const struct fl_session *s, const char *then)
+{
+	fl_say("no function of %s can have a probe, as it is linked statically, or for another "
+	       "C library%s", s->o->argv[0], then);
+}
+
+int fl_negotiation_say_no_samples(const struct fl_session *s)
+{
+	say_no_way_in(s, ", and this system gives no samples (flick doctor)");
+	return -1;
+}
+
+void fl_negotiation_skip(struct fl_session *s)
+{
+	say_no_way_in(s, by_samples);
+	s->asked = s->begun = s->by_samples = true;
+	s->go = fl_instant_now();
+}
 
 /* Of a function as it is one probe is told, as its reason is the entry's. */
 static bool is_any_usable(struct fl_session *s)

@@ -27,7 +27,7 @@ static void *open_events(void *arg)
 
 void fl_opening_begin(struct fl_session *s)
 {
-	if (s->attached || !s->sampler)
+	if (s->attached || !s->sampler || s->launch.is_closed)
 		return;
 	s->opening.is_open = true;
 	s->opening.has_thread = !pthread_create(&s->opening.thread, NULL, open_events, s);
@@ -53,6 +53,23 @@ void fl_opening_end(struct fl_session *s)
 		s->preempt = NULL;
 		s->view.preempted = NULL;
 	}
+}
+
+/* Then samples are of all that the program does, and there is no agent's work. */
+int fl_opening_before(void *session, int pid)
+{
+	struct fl_session *s = session;
+
+	s->pid = pid;
+	s->opening.is_open = s->sampler != NULL;
+	if (s->sampler)
+		open_events(s);
+	fl_opening_end(s);
+	if (!s->sampler)
+		return fl_negotiation_say_no_samples(s);
+	fl_sampler_go(s->sampler, pid);
+	fl_preempt_go(s->preempt);
+	return 0;
 }
 
 void fl_opening_go(struct fl_session *s)

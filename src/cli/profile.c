@@ -151,27 +151,30 @@ static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 	}
 }
 
-/* Rows for functions that were sampled and have no probe, or none that was met. */
+/* Rows for functions that were sampled and have no probe, or none that was met; where nothing
+ * has one, for their callers as well. */
 static int add_rows(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function");
 	int calls = fl_sheet_column(r, "calls");
 	int unknown = fl_sheet_column(r, "unknown");
-	bool *has = calloc(p->self.n + 1, sizeof(*has));
-	bool *probed = calloc(p->self.n + 1, sizeof(*probed));
-	uint64_t *cells = realloc(r->cells, (r->n_rows + p->self.n + 1) *
+	uint32_t n = p->self.n > p->calls.n ? p->self.n : p->calls.n;
+	bool *has = calloc(n + 1, sizeof(*has));
+	bool *probed = calloc(n + 1, sizeof(*probed));
+	uint64_t *cells = realloc(r->cells, (r->n_rows + n + 1) *
 				  r->n_columns * sizeof(*cells));
 
 	if (cells)
 		r->cells = cells;
 	if (probed)
-		find_probed(p->s, probed, p->self.n);
+		find_probed(p->s, probed, n);
 	for (size_t i = 0; has && i < r->n_rows; i++)
 		has[r->cells[i * r->n_columns + function]] = true;
-	for (uint32_t f = 0; has && probed && cells && f < p->self.n; f++) {
+	for (uint32_t f = 0; has && probed && cells && f < n; f++) {
 		uint64_t *row = cells + r->n_rows * r->n_columns;
 
-		if (has[f] || !p->self.of[f])
+		if (has[f] || !(fl_profile_of(&p->self, f) ||
+				(p->s->by_samples && fl_profile_of(&p->calls, f))))
 			continue;
 		for (size_t c = 0; c < r->n_columns; c++)
 			row[c] = FLICK_NONE;
@@ -194,7 +197,8 @@ static int fill(struct flick_rows *r, const struct fl_profile *p)
 	for (size_t i = 0; !err && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns;
 
-		row[self] = p->self.of[row[function]] * fl_sampler_period_ns();
+		row[self] = fl_profile_of(&p->self, row[function]) *
+			    fl_sampler_period_ns();
 	}
 	return err;
 }

@@ -26,6 +26,11 @@ struct fl_profile {
 
 int fl_profile_add(const struct fl_profile *, struct fl_profile_samples *, uint32_t function,
 		   uint64_t n);
+static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_t function)
+{
+	return function < s->n ? s->of[function] : 0;
+}
+
 /* Those that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);

@@ -344,7 +344,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	*s = (struct fl_session){ .o = o, .fd = -1, .launch.text = o->text,
 				  .launch.sync = o->sync, .launch.output = o->output,
 				  .launch.cpus = o->cpus_are_set ? &o->target_cpus :
-						 NULL };
+						 NULL,
+				  .launch.may_be_closed = fl_negotiation_samples_do(o) };
 	if ((o->pid ? fl_attach_check(s) : fl_launch_check(&s->launch, o->argv[0])) ||
 	    open_store(s) || open_all(s) || fl_target_start(s))
 		return FL_EXIT_FAILED;
@@ -352,6 +353,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	 * a debugger meets the target's first; both come before there is a thread. */
 	fl_overhead_begin(s);
 	fl_opening_begin(s);
+	if (s->launch.is_closed)
+		fl_negotiation_skip(s);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
 		fl_ctl_open(s);			/* else that speaks with the first one */

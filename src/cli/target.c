@@ -68,6 +68,10 @@ int fl_target_start(struct fl_session *s)
 		s->pid = -1;
 		return fl_attach_start(s);
 	}
+	if (s->launch.is_closed) {
+		s->launch.before = fl_opening_before;
+		s->launch.before_arg = s;
+	}
 	s->pid = fl_launch_start(&s->launch, s->o->argv, s->shm, s->fd);
 	if (s->pid < 0)
 		fl_target_release();

@@ -219,11 +219,6 @@ struct stood {
 	uint64_t n, may, cut;
 };
 
-static uint64_t of_function(const struct fl_profile_samples *s, uint64_t f)
-{
-	return f < s->n ? s->of[f] : 0;
-}
-
 static bool is_leaf(const struct fl_functions *r, uint64_t f)
 {
 	return fl_leaf_is(r->symbols, fl_functions_module(r, r->all[f].module)->path,
@@ -232,7 +227,8 @@ static bool is_leaf(const struct fl_functions *r, uint64_t f)
 
 static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 {
-	struct stood in = { .n = of_function(&p->calls, f), .cut = of_function(&p->cut, f) };
+	struct stood in = { .n = fl_profile_of(&p->calls, f),
+			    .cut = fl_profile_of(&p->cut, f) };
 
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
 	if (in.may < FEW || (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f)))

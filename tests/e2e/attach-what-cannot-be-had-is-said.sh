@@ -99,8 +99,8 @@ int main(void)
 END
 compile "$work/outlived" "$work/outlived.c" -O1
 
-refused() {	# PID SENTENCE
-	run "$FLICK" record -p "$1" -d 0.1 -o "$data"
+refused() {	# PID SENTENCE [OPTION]
+	run "$FLICK" record -p "$1" -d 0.1 -o "$data" ${3:-}
 	[ $status -eq 1 ] || fail "$2: status $status"
 	[ "$(wc -l <"$err")" -eq 1 ] || fail "$2: more than a line: $(cat "$err")"
 	grep -q -e "$2" "$err" || fail "$2: $(cat "$err")"
@@ -135,7 +135,7 @@ runs_on() {
 }
 
 begin "$work/static" "$work/static" || fail "the static one does not run"
-refused $pid 'linked statically'
+refused $pid 'linked statically' --all
 runs_on static
 end
 begin "$work/waits" unshare -m "$work/waits" && {
@@ -183,12 +183,12 @@ if command -v musl-gcc >/dev/null; then
 	"$work/other" &
 	pid=$!
 	while ! grep -q '/libc.so$\|ld-musl' /proc/$pid/maps; do :; done
-	refused $pid 'the C library musl'
+	refused $pid 'the C library musl' --all
 	runs_on musl
 	end
 	musl-gcc -O1 -static -o "$work/other-static" "$work/waits.c" || fail "musl-gcc -static"
 	begin "$work/other-static" "$work/other-static" || fail "musl, static, does not run"
-	refused $pid 'linked statically'
+	refused $pid 'linked statically' --all
 	runs_on "musl, static"
 	end
 fi
