@@ -648,6 +648,8 @@ __attribute__((constructor)) static void on_load(int argc, char **argv, char **e
 
 	(void)argc;
 	(void)argv;
+	if (!fl_os_has_glibc())
+		return;
 	fl_find_open();
 	if (fl_os_is_secure())
 		return;

@@ -335,7 +335,7 @@ int fl_life_open(void)
 	if (err)
 		return err;
 	let_loader_end();
-	if (!forks && pthread_atfork(before_fork, in_parent, in_child))
+	if (!forks && !fl_os_at_fork(before_fork, in_parent, in_child))
 		return -ENOMEM;
 	forks = true;
 	return 0;

@@ -223,6 +223,27 @@ int fl_os_thread_blocked(int tid, uint64_t *mask);
  * be known. */
 bool fl_os_thread_rests(int pid, int tid);
 
+/* What pthread_atfork() is of glibc's. LD_PRELOAD reaches programs that have another C library,
+ * too: there is none, and whoever asks may not even be given the arguments of a constructor. In
+ * a static program there is none where nothing can fork. */
+typedef int fl_register_atfork(void (*before)(void), void (*in_parent)(void),
+			       void (*in_child)(void), void *library);
+extern fl_register_atfork __register_atfork __attribute__((weak));
+extern void *__dso_handle FL_HIDDEN;
+
+static inline bool fl_os_has_glibc(void)
+{
+	return &__register_atfork != NULL;
+}
+
+/* As pthread_atfork(): takes a lock of the C library's, and may allocate. */
+static inline bool fl_os_at_fork(void (*before)(void), void (*in_parent)(void),
+				 void (*in_child)(void))
+{
+	return !fl_os_has_glibc() ||
+	       !__register_atfork(before, in_parent, in_child, __dso_handle);
+}
+
 /* What the kernel told the process at its start (AT_*); 0: nothing. */
 uint64_t fl_os_auxiliary(uint64_t type);
 /* Has the process rights that its caller does not have (AT_SECURE)? Then what its

@@ -190,5 +190,5 @@ int fl_fork_open(void)
 
 	if (__atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))	/* ordering: none */
 		return 0;
-	return pthread_atfork(before_fork, in_parent, in_child) ? -ENOMEM : 0;
+	return fl_os_at_fork(before_fork, in_parent, in_child) ? 0 : -ENOMEM;
 }

@@ -37,5 +37,5 @@ plant lost contest patch/public.c \
 	's/if (!take_turn(l, REST, round))/if (!take_turn(l, REST, round) \&\& 0)/'
 plant lost async patch/public.c \
 	's/return fl_set_stored(&l->set) ? 0 : -EAGAIN;/return 0;/'
-plant lost fork patch/fork.c 's/pthread_atfork(before_fork, in_parent, in_child)/0/'
+plant lost fork patch/fork.c 's/fl_os_at_fork(before_fork, in_parent, in_child)/true/'
 plant lost body arch/x86_64/flip.c 's/store_relaxed((uint8_t \*)at, \*bytes)/store_relaxed((uint8_t *)at, 0xf4)/'

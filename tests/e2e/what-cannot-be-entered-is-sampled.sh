@@ -104,6 +104,10 @@ if command -v musl-gcc >/dev/null && [ "$(uname -m)" = x86_64 ]; then
 	is_sampled
 	record --all -- "$work/musl"
 	one_line_error 1 'C library musl'
+	label="musl, in a tree:"
+	cp "$work/musl" "$work/child"
+	run "$FLICK" record --follow -o "$data" -- sh -c "'$work/child'; echo \$?"
+	[ "$(tail -n 2 "$out" | tr '\n' ' ')" = "done 7 " ] || fail "$label it noticed"
 fi
 
 label="no samples:"
