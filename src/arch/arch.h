@@ -144,6 +144,7 @@ enum fl_form {
 	FL_FORM_SLED,		/* XRay: a jump over space for a call */
 	FL_FORM_SLED_RET,	/* XRay: a return with space behind it */
 	FL_FORM_BODY,		/* a function's entry, which leads to its second body */
+	FL_FORM_BODY_BEFORE,	/* the same, by way of NOPs before it */
 	FL_FORM_BODY_RET,	/* in a body: a return with space behind it */
 	FL_FORM_BODY_TAIL,	/* in a body: NOPs before a jump that leaves */
 	FL_FORM_BODY_SWITCH,	/* in a body: a NOP before an indirect jump, whose look-up
@@ -227,6 +228,8 @@ struct fl_move {
 					 * has its last ones then */
 	bool holds;			/* threads that come by wait there */
 	bool alone;			/* the head may be stored only where no thread runs */
+	bool early;			/* the head has no park, and is stored before any other
+					 * stretch is parked */
 	uint8_t park[8];
 };
 enum { FL_ARCH_MOVES = 4 };

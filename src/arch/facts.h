@@ -62,6 +62,9 @@
 #ifndef FL_ARCH_PAD_BYTES
 #error "FL_ARCH_PAD_BYTES: bytes of NOPs that a call or jump takes"
 #endif
+#ifndef FL_ARCH_BEFORE_MAX
+#error "FL_ARCH_BEFORE_MAX: how far before an entry its branch may stand; 0: always at it"
+#endif
 #ifndef FL_ARCH_PAD_JUMP_BYTES
 #error "FL_ARCH_PAD_JUMP_BYTES: bytes of NOPs that a short jump takes"
 #endif

@@ -125,21 +125,27 @@ enum { CACHE_LINE = 64 };
 
 /* Bytes to leave out: then the body lies in lines of the cache as the original does, whose
  * loops the compiler aligned. And the entry's jumps to both ways have the same high bytes:
- * both displacements are within one line. */
+ * both displacements are within one line; where the jump stands before the entry they may not
+ * be, and then they are in the next one. */
 static uint32_t bytes_to_leave(const struct fl_build *b, uintptr_t at)
 {
-	uintptr_t body = at + FL_ARCH_CALL_BYTES;
+	const struct fl_shape *s = b->plan.shape;
+	uintptr_t body = at + FL_ARCH_CALL_BYTES, from = s->entry - s->before;
+	uint32_t leave = (uint32_t)(s->entry - body) % CACHE_LINE;
 
 	_Static_assert(FL_ARCH_CALL_BYTES + FL_ARCH_BRANCH_BYTES < CACHE_LINE,
 		       "from a line's end so far back is the same line");
-	return (uint32_t)(b->plan.shape->entry - body) % CACHE_LINE;
+	if (s->before && (uint8_t)(body + leave - from - FL_ARCH_BRANCH_BYTES) <
+			 FL_ARCH_CALL_BYTES)
+		leave += CACHE_LINE;
+	return leave;
 }
 
 /* 0, or why there is no ground for it. */
 static int take_ground(struct fl_build *b)
 {
-	int err = fl_copies_reserve(b->copies, b->n_code + CACHE_LINE, data_bytes(b),
-				    &b->ground);
+	size_t n = b->n_code + (b->plan.shape->before ? 2 : 1) * CACHE_LINE;
+	int err = fl_copies_reserve(b->copies, n, data_bytes(b), &b->ground);
 
 	if (err)
 		return err;
@@ -187,6 +193,7 @@ static int write_body(struct fl_build *b, struct fl_copy *copy)
 		.call = b->pad, .places = b->places,
 		.n_places = p->n_places, .n_code = b->n_code + b->pad,
 		.tells = b->tells, .n_tells = p->n_tells,
+		.first = (uint8_t)p->shape->window,
 	};
 	tell_copies(p, copy->copies);
 	if (p->n_groups)

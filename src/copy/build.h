@@ -72,6 +72,7 @@ struct fl_copy {
 	uint32_t n_code, n_places;
 	uint32_t call;			/* offset of the call of glue in `on` */
 	uint8_t copies[FL_ARCH_INNER];	/* in `off`, see struct fl_plan_in */
+	uint8_t first;			/* bytes of what the entry's jump covers */
 	const struct fl_copy_place *places;	/* ascending by `at` */
 	struct fl_path_tell *tells;	/* whose probe is not said yet; where they are read */
 	uint32_t n_tells;

@@ -140,7 +140,8 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	if (at != c->entry)
 		return FLE_UNKNOWN;
 	in->at = at;
-	in->form = FL_FORM_BODY;
+	if (in->form == FL_FORM_BODY_BEFORE)
+		in->room = c->first;
 	in->on = c->on;
 	in->off = c->off;
 	__builtin_memcpy(in->copies, c->copies, sizeof in->copies);

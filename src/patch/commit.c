@@ -19,7 +19,9 @@
  *	Where something would be, at places of flick/patch.h, it is a jump to itself:
  *	threads wait there. No thread ever traps: the kernel kills one that blocks
  *	SIGTRAP (OS12).
- *	Changes of one store are made in HEAD.
+ *	Changes of one store are made in HEAD; but where a place's head leads to
+ *	another stretch of it, and is to be old again, that is in PARK, before the
+ *	stretch's own park (`early`).
  *	A place belongs to the commit that claimed it (motion.c).
  * INVARIANT
  *	1 No core executes a tail byte while TAIL rewrites it.
@@ -257,8 +259,9 @@ static inline void each_move(const struct fl_set *set, size_t i, write_fn *write
 
 static void write_park(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
-	(void)to;
-	if (m->park_bytes)
+	if (m->early)
+		fl_arch_flip(at + m->head_at, &to[m->head_at - m->start], m->head_bytes);
+	else if (m->park_bytes)
 		fl_arch_flip(at + m->park_at, m->park, m->park_bytes);
 }
 
@@ -279,6 +282,8 @@ static void write_head(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
 	const uint8_t *bytes = &to[m->head_at - m->start];
 
+	if (m->early)
+		return;
 	if (m->alone)
 		fl_arch_store_bytes(at + m->head_at, bytes, m->head_bytes);
 	else

@@ -167,7 +167,7 @@ static bool is_armed(uint32_t id)
 /* While it is off, too, each call takes a jump. */
 static bool leads_away(uint32_t id)
 {
-	return is_armed(id) && fl_table.probes[id].form == FL_FORM_BODY;
+	return is_armed(id) && fl_probe_is_body_entry(&fl_table.probes[id]);
 }
 
 /* It has ended, and has not its old bytes. */

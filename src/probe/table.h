@@ -256,15 +256,19 @@ static inline bool fl_table_wants_too(uint32_t id)
 /* Is it a function's second body, and nobody else's place? */
 static inline bool fl_probe_is_body(const struct fl_probe *p)
 {
-	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_RET ||
-	       p->form == FL_FORM_BODY_TAIL || p->form == FL_FORM_BODY_SWITCH ||
-	       p->form == FL_FORM_BODY_POINT;
+	return p->form >= FL_FORM_BODY && p->form <= FL_FORM_BODY_POINT;
+}
+
+/* Is it the entry, which leads there? */
+static inline bool fl_probe_is_body_entry(const struct fl_probe *p)
+{
+	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_BEFORE;
 }
 
 /* Is its patch in a body, apart from its site? */
 static inline bool fl_probe_is_apart(const struct fl_probe *p)
 {
-	return fl_probe_is_body(p) && p->form != FL_FORM_BODY;
+	return fl_probe_is_body(p) && !fl_probe_is_body_entry(p);
 }
 
 /* May a program want any probe at any time? */

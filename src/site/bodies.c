@@ -31,7 +31,9 @@ static int tell_entry(struct teller *t, const struct fl_extent *f)
 {
 	return t->each(t->arg, &(struct fl_site){
 		.at = fl_extent_entry(f), .function = f->start, .kind = FL_ENTRY,
-		.form = f->refusal ? FL_FORM_NONE : FL_FORM_BODY, .bare = 1,
+		.form = f->refusal ? FL_FORM_NONE :
+			f->before ? FL_FORM_BODY_BEFORE : FL_FORM_BODY, .bare = 1,
+		.before = f->before,
 		.room = FL_ARCH_PAD_BYTES, .refusal = f->refusal, .datum = f->datum,
 		.carries = fl_points_in(t->o, f, t->points, t->n_points),
 	});

@@ -14,17 +14,13 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 	struct fl_extent *x = &o->extents[t], *f;
 	bool is_own;
 
+	fl_set_bit(p->targets, to - p->lo);
 	if (t == o->n || x->kind == FL_EXTENT_OTHER)
 		return;
 	f = &o->extents[x->owner];
 	is_own = o->extents[k].owner == x->owner;
-	fl_set_bit(p->targets, to - p->lo);
-	if (x == f && to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES) {
-		if (is_own)
-			f->flags |= X_LOOPS;
-		else
-			fl_refuse(f, FLE_INTO, to);
-	}
+	if (x == f && to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES)
+		f->flags |= is_own ? X_LOOPS : X_INTO;
 	if (!is_own)
 		f->flags |= X_ENTERED;
 }
@@ -47,8 +43,8 @@ static bool is_before_head(struct pass *p, uintptr_t to)
 }
 
 /* A jump that leaves goes to a function's start, where flags are dead: one of the tables
- * knows, a stub of the linker's, what stands where such do, or what runs on into one. One
- * that goes to another part, or back, stays. */
+ * knows, a stub of the linker's, what stands where such do, or what runs on into one; or to
+ * where they are dead, too. One that goes to another part, or back, stays. */
 static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 {
 	struct fl_outline *o = p->o;
@@ -72,7 +68,8 @@ static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 	if (o->extents[t].owner == o->extents[k].owner) {
 		l->kind = FL_SHAPE_JUMP;
 		o->extents[o->extents[t].owner].flags |= at_head ? X_LOOPS : 0;
-	} else if (!at_head) {
+		fl_set_bit(p->targets, to - p->lo);
+	} else if (!at_head && !fl_outline_may_go_into(p, k, to)) {
 		fl_refuse(&o->extents[o->extents[k].owner], FLE_MIDDLE, to);
 	}
 }
@@ -240,21 +237,7 @@ static void judge_function(struct pass *p, uint32_t k)
 		fl_refuse(x, FLE_NOSPACE, x->end - fl_extent_entry(x));
 	if ((x->flags & X_LABELS) && !(x->flags & X_SWITCH))
 		fl_refuse(x, FLE_INSIDE, x->start);
-	if ((x->flags & X_ENTERED) && ((x->flags & X_LOOPS) ||
-	    (x->flags & (X_SWITCH | X_SHORT_FIRST)) == (X_SWITCH | X_SHORT_FIRST)))
-		fl_refuse(x, FLE_INTO, fl_extent_entry(x));
-}
-
-static void judge_functions(struct pass *p)
-{
-	for (uint32_t k = 0; k < p->o->n; k++) {
-		struct fl_extent *x = &p->o->extents[k];
-
-		if (x->kind == FL_EXTENT_FUNCTION)
-			judge_function(p, k);
-		else if (x->kind == FL_EXTENT_PART && x->owner == k)
-			fl_refuse(x, FLE_NOENTRY, 0);
-	}
+	fl_outline_judge_entry(p, k);
 }
 
 /* ---- who calls who asks -------------------------------------------------- */
@@ -305,5 +288,12 @@ void fl_outline_judge(struct pass *p)
 {
 	judge_all(p);
 	find_torn(p);
-	judge_functions(p);
+	for (uint32_t k = 0; k < p->o->n; k++) {
+		struct fl_extent *x = &p->o->extents[k];
+
+		if (x->kind == FL_EXTENT_FUNCTION)
+			judge_function(p, k);
+		else if (x->kind == FL_EXTENT_PART && x->owner == k)
+			fl_refuse(x, FLE_NOENTRY, 0);
+	}
 }

@@ -53,6 +53,11 @@ static inline bool fl_is_head(const struct pass *p, uintptr_t a)
 int fl_outline_read_code(struct pass *);
 /* outline-read.c: the same of one range. */
 void fl_outline_read_extent(struct pass *, struct fl_extent *);
+/* Are flags set from `to` on before one is read, or is it returned there? */
+bool fl_outline_sets_flags(const struct pass *, uintptr_t to);
+/* Does who goes on behind what stands before extent `k` come to an instruction at `at`? What
+ * lies between two extents, and is short, nobody has read. */
+bool fl_outline_begins(const struct pass *, uint32_t k, uintptr_t at);
 
 /* outline-parts.c: what looks like a function and is a part; whose each part is, as jumps
  * tell; then lists of them. */
@@ -67,5 +72,10 @@ void fl_outline_find_askers(struct pass *);
 void fl_outline_judge_begins(struct pass *);
 void fl_outline_judge_rows(struct fl_outline *);
 void fl_outline_judge(struct pass *);
+
+/* outline-into.c: may extent `k` leave by a jump to another function's middle? And where does
+ * the jump stand that leads to its body, or why nowhere? */
+bool fl_outline_may_go_into(const struct pass *, uint32_t k, uintptr_t to);
+void fl_outline_judge_entry(struct pass *, uint32_t k);
 
 #endif

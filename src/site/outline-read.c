@@ -298,3 +298,48 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 	if (!(ENDING >> last & 1) && !runs_into_next(p, x, last))
 		x->flags |= X_RUNS_ON;
 }
+
+/* ---- what is asked later -------------------------------------------------- */
+
+bool fl_outline_sets_flags(const struct pass *p, uintptr_t to)
+{
+	enum { A_FEW = 4 };
+	size_t left;
+	const unsigned char *code = fl_file_text(p->m, to, &left);
+	struct fl_insn i;
+
+	for (int n = 0; code && n < A_FEW; n++, code += i.len, left -= i.len, to += i.len) {
+		fl_arch_decode(&i, code, left, to);
+		if (i.cls == FL_INSN_RET)
+			return true;
+		if (!i.len || (i.cls >= FL_INSN_CALL && i.cls <= FL_INSN_BRANCH))
+			return false;
+		switch (fl_arch_flags_use(code, i.len)) {
+		case FL_FLAGS_SET:
+			return true;
+		case FL_FLAGS_READ:
+			return false;
+		case FL_FLAGS_LEFT:
+			break;
+		}
+	}
+	return false;
+}
+
+bool fl_outline_begins(const struct pass *p, uint32_t k, uintptr_t at)
+{
+	enum { SHORT = 64 };
+	uintptr_t a = k ? p->o->extents[k - 1].end : p->lo;
+	struct fl_insn i;
+	size_t left;
+
+	if (a > at)
+		return fl_bit(p->o->starts, at - p->lo);
+	for (; a < at && at - a < SHORT; a += i.len) {
+		const unsigned char *code = fl_file_text(p->m, a, &left);
+
+		if (!fl_arch_decode_flow(&i, code, code ? left : 0, a))
+			return false;
+	}
+	return a == at;
+}

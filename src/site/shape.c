@@ -403,9 +403,9 @@ static void cover(struct maker *k)
 	struct fl_shape *s = k->s;
 	struct fl_shape_step *first = step_at(k, s->entry), *end = first;
 	struct fl_shape_step *all = s->steps + s->first[1];
-	uint32_t n = 0;
+	uint32_t n = 0, most = s->before ? 1 : FL_ARCH_PAD_BYTES;
 
-	while (end && end < all && n < FL_ARCH_PAD_BYTES && end->at == s->entry + n)
+	while (end && end < all && n < most && end->at == s->entry + n)
 		n += end++->len;
 	s->window = n;
 	if (first && !s->steps[0].is_target && can_be_covered(s, first, end))
@@ -487,6 +487,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 	if (x->refusal)
 		return x->refusal;
 	s->entry = fl_extent_entry(x);
+	s->before = x->before;
 	s->is_stub = x->flags & X_STUB;
 	s->has_switch = false;
 	s->n_parts = list_parts(s->parts, o, x);

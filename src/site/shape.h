@@ -2,7 +2,8 @@
  * shape.h - the parts of the provider `body`; private to this folder.
  *
  *	outline.c	all code of a module, once: functions and parts of them, by its steps
- *			outline-share.c, outline-read.c, outline-parts.c, outline-judge.c
+ *			outline-share.c, outline-read.c, outline-parts.c, outline-judge.c,
+ *			outline-into.c
  *	outlines.c	what it said, from the scan to the first bodies
  *	refuse.c	which of them cannot have a second body, before their code is read
  *	monitors.c	which have a site between exclusives
@@ -30,7 +31,8 @@ enum {
 	X_LABELS = 512,			/* it forms addresses of its own middle */
 	X_FLAGS = 1024,			/* it begins with flags that who comes has set */
 	X_STUB = 2048,			/* the linker's: a jump through a pointer */
-	X_CALLS = 4096			/* it makes calls */
+	X_CALLS = 4096,			/* it makes calls */
+	X_INTO = 8192			/* others lead to what the jump covers */
 };
 
 /* Bytes of text from the file, not from memory; NULL: it does not hold them. */

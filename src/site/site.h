@@ -18,7 +18,8 @@ struct fl_site {
 	uint8_t provider;		/* index into fl_providers[] */
 	uint8_t form;			/* enum fl_form */
 	uint8_t room;			/* bytes that are ours, from `at` */
-	uint8_t before;			/* FL_FORM_PAD_BEFORE: NOP bytes before `at` */
+	uint8_t before;			/* FL_FORM_PAD_BEFORE: NOP bytes before `at`; of a
+					 * BODY_BEFORE: how far before it the jump stands */
 	uint8_t bare;			/* 1: every register is live, 0: an ABI call */
 	uint8_t is_virtual;		/* 1: none, see fl_probe_virtual() */
 	uint8_t asks;			/* 1: calls may be of other functions as well */
@@ -94,7 +95,9 @@ struct fl_outline {
 					 * and the next one, FL_EXTENT_NONE: the last */
 		uint32_t left, n_left;	/* of `lefts`: where it may be left */
 		uint16_t flags;		/* FL_EXTENT_* of outline.c */
-		uint8_t landing;	/* bytes of landing pad at `start` */
+		uint8_t landing : 4;	/* bytes of landing pad at `start` */
+		uint8_t before : 4;	/* how far before the entry the jump stands that leads
+					 * to its body; 0: at it */
 		uint8_t kind;
 	} *extents;
 	struct fl_leaving {
@@ -169,6 +172,9 @@ struct fl_shape {
 					 * may come to it behind its first byte, not only by
 					 * jumps to who knows where */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
+	uint8_t before;			/* how far before the entry the jump stands that leads
+					 * to its body: of the entry one instruction changes,
+					 * which is `covered`; 0: at it */
 	bool is_stub;			/* it jumps through a register, and that leaves */
 	bool has_switch;		/* one of the steps is a SWITCH */
 	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */

@@ -45,10 +45,12 @@ static unsigned char *code;
 static struct executor executors[N_EXEC];
 static uint32_t stop, epoch;		/* epoch odd: a commit is under way */
 static uint32_t expect_on;
-static uintptr_t entry;
+enum { MOST_WAYS = 3, INSIDE = 2 };
+static uintptr_t ways[MOST_WAYS];	/* into the site; INSIDE: past the probe */
+static size_t n_ways = 1;
 
 /* Call the site; the red zone is ours to keep. */
-static void call_site(struct executor *e)
+static void call_site(struct executor *e, uintptr_t entry)
 {
 	__asm__ volatile("sub $256, %%rsp\n\tcall *%0\n\tadd $256, %%rsp"
 			 :: "r"(entry), "D"(e)
@@ -64,10 +66,14 @@ static void *execute(void *arg)
 		uint32_t before = __atomic_load_n(&epoch, __ATOMIC_SEQ_CST);
 		uint32_t want = load_relaxed(&expect_on);
 		uint64_t on = e->on;
+		size_t way = e->calls % n_ways;
 
-		call_site(e);
+		call_site(e, ways[way]);
 		e->calls++;
-		if (!(before & 1) && __atomic_load_n(&epoch, __ATOMIC_SEQ_CST) == before)
+		if (way == INSIDE)
+			e->stale += e->on != on;
+		else if (!(before & 1) &&
+			 __atomic_load_n(&epoch, __ATOMIC_SEQ_CST) == before)
 			e->stale += (e->on != on) != want;
 	}
 	return NULL;
@@ -114,9 +120,33 @@ static int lay(struct fl_patch *p, size_t offset, int form, const void *old, siz
 	memcpy(code + GLUE_AT, glue, sizeof glue);
 	memcpy(code + BODY_AT + offset, old, n);
 	memcpy(code + BODY_AT + offset + n, body, sizeof body);
-	entry = in.at = (uintptr_t)code + BODY_AT + offset;
+	ways[0] = in.at = (uintptr_t)code + BODY_AT + offset;
 	in.glue = (uintptr_t)code + GLUE_AT;
 	return fl_arch_plan(p, &in, &datum) || fl_claim_alone(p);
+}
+
+/* At `offset` of a line: NOPs, and an entry that is led to from there. Callers come to the
+ * NOPs, to the entry, and to its second instruction. False: it cannot be there. */
+static bool lay_before(struct fl_patch *p, size_t offset)
+{
+	static const unsigned char old[] = { 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x48, 0x89, 0xf8,
+					     0x48, 0xff, 0x07, 0xc3 };
+	static const unsigned char on[] = { 0x48, 0xff, 0x47, 0x08, 0x90 };
+	enum { BEFORE = 7, FIRST = 3 };
+	struct fl_plan_in in = { .form = FL_FORM_BODY_BEFORE, .room = FIRST, .before = BEFORE };
+	uint64_t datum;
+
+	memset(code, FL_ARCH_TRAP, CODE_BYTES);
+	memcpy(code + BODY_AT + offset, old, sizeof old);
+	memcpy(code + GLUE_AT, on, sizeof on);
+	memcpy(code + GLUE_AT + sizeof on, old + BEFORE, sizeof old - BEFORE);
+	ways[0] = in.at = (uintptr_t)code + BODY_AT + offset + BEFORE;
+	ways[1] = in.at - BEFORE;
+	ways[INSIDE] = in.at + FIRST;
+	n_ways = MOST_WAYS;
+	in.on = (uintptr_t)code + GLUE_AT;
+	in.off = in.on + sizeof on;
+	return !fl_arch_plan(p, &in, &datum) && !fl_claim_alone(p);
 }
 
 static void commit(struct fl_patch *p, int from, int to)
@@ -185,6 +215,29 @@ static void run_commits(struct verdict *v, size_t offset, long rounds, const cha
 	finish(v);
 }
 
+/* Old bytes and `on` never follow one another. */
+static void run_before(struct verdict *v, size_t offset, long rounds)
+{
+	uint64_t begin = fl_os_monotonic_ns();
+	struct fl_patch p;
+
+	if (!lay_before(&p, offset))
+		return;
+	epoch = 0;
+	expect_on = 0;
+	start();
+	for (long i = 0; i < rounds / 1000 + 1 &&
+	     fl_os_monotonic_ns() - begin < MOST_NS; i++) {
+		commit(&p, FL_OLD, FL_OFF);
+		commit(&p, FL_OFF, FL_ON);
+		if (i == 0)
+			await_on();
+		commit(&p, FL_ON, FL_OFF);
+		commit(&p, FL_OFF, FL_OLD);
+	}
+	finish(v);
+}
+
 static void run_park(struct verdict *v, size_t offset, long rounds)
 {
 	run_commits(v, offset, rounds, nop5, 5);
@@ -217,6 +270,7 @@ static const struct test {
 } tests[] = {
 	{ "flip", run_flips, false },
 	{ "park", run_park, true }, { "jump", run_jump, true },
+	{ "before", run_before, true },
 };
 static const struct test planted = { "torn", run_torn, false };
 

@@ -225,6 +225,38 @@ static void a_row_that_is_on_parks_with_its_head_alone(void **state)
 	stop_thread(t);
 }
 
+/* An entry leads back to NOPs: as long as these are parked it is what it was, or each way
+ * leads to the other. Nothing asks a thread that has all signals blocked. */
+static void an_entry_leads_to_nothing_that_is_parked(void **state)
+{
+	static const char old[] = "\x66\x66\x2e\x0f\x1f\x84\0\0\0\0\0\x48\x89\xf8";
+	enum { BEFORE = 11, LEN = sizeof old - 1 };
+	struct fl_plan_in in = {
+		.at = (uintptr_t)code + AT + BEFORE, .form = FL_FORM_BODY_BEFORE,
+		.room = LEN - BEFORE, .before = BEFORE, .on = (uintptr_t)code + 1024,
+		.off = (uintptr_t)code + 1029,
+	};
+	struct fl_patch p;
+	uint64_t datum;
+	pthread_t t;
+
+	(void)state;
+	memcpy(code + AT, old, LEN);
+	memcpy(before, code, sizeof before);
+	assert_int_equal(fl_arch_plan(&p, &in, &datum), 0);
+	t = start_thread(true);
+	for (int to = FL_OFF; to >= FL_OLD; to--) {
+		memset(parked, 0, sizeof parked);
+		stop("commit.park", look_at_park);
+		assert_int_equal(commit(&p, FL_OFF - to, to), 0);
+		assert_memory_equal(parked, "\xeb\x09", 2);
+		assert_memory_equal(parked + BEFORE, old + BEFORE, LEN - BEFORE);
+		assert_memory_equal(code + AT, p.bytes[to], LEN);
+	}
+	assert_memory_equal(code, before, sizeof before);
+	stop_thread(t);
+}
+
 /* Who returned into the NOPs that had come back may be in the middle of them. */
 static void a_row_that_was_returned_to_is_left_alone(void **state)
 {
@@ -288,6 +320,7 @@ int main(void)
 		cmocka_unit_test(who_is_about_to_end_stands_in_no_row),
 		cmocka_unit_test(sites_never_trap),
 		cmocka_unit_test(a_row_that_is_on_parks_with_its_head_alone),
+		cmocka_unit_test(an_entry_leads_to_nothing_that_is_parked),
 		cmocka_unit_test(a_row_that_was_returned_to_is_left_alone),
 		cmocka_unit_test(a_full_set_takes_no_more),
 		cmocka_unit_test(text_gets_back_what_it_had),

@@ -241,6 +241,70 @@ static const struct {
 	  ".cfi_def_cfa_offset 32\nFILL\njmp .Lcome_back\nEND part\\k\n.endr" },
 };
 
+/* Others lead to what stands behind the first instruction of `led`, or go on in the middle of
+ * another one. FILL and a return leave seven bytes before what is behind, a NOP; AFTER, as many
+ * as it says. */
+#define AFTER(name, bytes) "BEGIN " name "\n.rept " bytes " - 1\nnop\n.endr\nret\n" \
+	"END " name "\n"
+#define LED(name) "BEGIN " name "\nmov %rdi,%rax\n.L" name ":cmp %rsi,%rdi\nFILL\nret\n" \
+	"END " name "\n"
+#define LEADS(name) "BEGIN leads_" name "\nmov %rdi,%rax\njmp .L" name "\nEND leads_" name "\n"
+static const struct {
+	const char *name;
+	uint8_t before;
+	int err;
+	const char *text;
+} led[] = {
+	{ "led", 7, 0, AFTER("a_led", "9") LED("led") LEADS("led") },
+	{ "leads_led", 0, 0, "" },
+	{ "led_far", 11, 0, AFTER("a_far", "5") LED("led_far") LEADS("led_far") },
+	{ "led_pad", 11, 0, AFTER("a_pad", "9") "BEGIN led_pad\nendbr64\nmov %rdi,%rax\n"
+	  ".Lled_pad:cmp %rsi,%rdi\nFILL\nret\nEND led_pad\n" LEADS("led_pad") },
+	{ "led_by_nops", 6, 0, "BEGIN runs_by\ncmp %rsi,%rdi\njb plain@PLT\nnop\n"
+	  "END runs_by\n" LED("led_by_nops") LEADS("led_by_nops") },
+	{ "led_shortly", 0, FLE_INTO, AFTER("a_short", "12") LED("led_shortly")
+	  LEADS("led_shortly") },
+	{ "led_push", 0, FLE_INTO, AFTER("a_push", "9") "BEGIN led_push\npush %rbx\n"
+	  ".Lled_push:cmp %rsi,%rdi\nFILL\npop %rbx\nret\nEND led_push\n"
+	  LEADS("led_push") },
+	{ "led_nop", 0, FLE_INTO, AFTER("a_nop", "9") ".Lin_nop:\n" LED("led_nop")
+	  LEADS("led_nop") "BEGIN to_nop\njmp .Lin_nop + 2\nEND to_nop\n" },
+	{ "led_read", 0, FLE_INTO, AFTER("a_read", "9") ".Lin_read:\n" LED("led_read")
+	  LEADS("led_read") "BEGIN reads\nmov .Lin_read + 2(%rip),%rax\nFILL\nret\n"
+	  "END reads\n" },
+	{ "led_start", 0, FLE_INTO, AFTER("a_start", "9") ".Lstart:\n" LED("led_start")
+	  LEADS("led_start") "BEGIN starts\nlea .Lstart(%rip),%rax\nFILL\nret\n"
+	  "END starts\n" },
+	{ "led_torn", 0, FLE_INTO, AFTER("a_torn", "8") ".byte 0xb8\n" LED("led_torn")
+	  LEADS("led_torn") },
+	{ "led_small", 0, FLE_INTO, "BEGIN a_row\n.rept 7\nnop\n.endr\nret\nEND a_row\n"
+	  ".type a_small,@function\na_small:\n.cfi_startproc\nret\nEND a_small\n"
+	  LED("led_small") LEADS("led_small") },
+	{ "led_odd", 0, FLE_INTO, AFTER("a_odd", "16") "nopl 0x100(%rax)\n"
+	  ".type led_odd,@function\nled_odd:\n.cfi_startproc\nmov %rdi,%rax\n"
+	  ".Lled_odd:cmp %rsi,%rdi\nFILL\nret\nEND led_odd\n" LEADS("led_odd") },
+	{ "led_back", 0, FLE_INTO, AFTER("a_back", "9") "BEGIN led_back\n.Lto_back:"
+	  "mov %rdi,%rax\n.Lled_back:cmp %rsi,%rdi\njne .Lto_back\nFILL\nret\n"
+	  "END led_back\n" LEADS("led_back") },
+	{ "led_first", 0, FLE_INTO, AFTER("a_first", "9") "BEGIN led_first\n"
+	  "mov $0x90909090,%eax\nFILL\nret\n.set .Lled_first,led_first + 2\n"
+	  "END led_first\n" LEADS("led_first") },
+	{ "leads_flags", 0, FLE_MIDDLE, "BEGIN has_flags\nFILL\n.Lflags:adc $0,%rax\nFILL\n"
+	  "ret\nEND has_flags\n" LEADS("flags") },
+	{ "leads_later", 0, FLE_MIDDLE, "BEGIN has_later\nFILL\n.Llater:mov %rdi,%rax\n"
+	  "cmovb %rsi,%rax\nFILL\nret\nEND has_later\n" LEADS("later") },
+	{ "leads_call", 0, FLE_MIDDLE, "BEGIN has_call\npush %rax\nFILL\n.Lcall:call .Lseen\n"
+	  "cmp %rsi,%rdi\npop %rax\nret\n.set .Lseen,led\nEND has_call\n" LEADS("call") },
+	{ "leads_loop", 0, FLE_MIDDLE, "BEGIN has_loop\nFILL\n1:ret\n.Lloop:loop 1b\n"
+	  "cmp %rsi,%rdi\nret\nEND has_loop\n" LEADS("loop") },
+	{ "leads_return", 0, 0, "BEGIN has_return\nFILL\n.Lreturn:ret\nEND has_return\n"
+	  LEADS("return") },
+	{ "below", 0, FLE_MIDDLE, "BEGIN below\nmov %rax,-8(%rsp)\njmp .Lled\nEND below\n" },
+	{ "pushes", 0, FLE_MIDDLE, "BEGIN pushes\npush %rax\nFILL\njmp .Lled\nEND pushes\n" },
+	{ "keeps", 0, FLE_MIDDLE, "BEGIN keeps\nmov %rsp,%rax\nFILL\njmp .Lled\nEND keeps\n" },
+	{ "branches", 0, 0, "BEGIN branches\ncmp %rsi,%rdi\njb .Lled\nret\nEND branches\n" },
+};
+
 /* No symbol, no frame, jumped to by one: its tables say that it is called. */
 static const char hidden[] = "BEGIN hides_part\nFILL\njne .Lhidden\n.Lback_in:\nFILL\nret\n"
 	"END hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\nFILL\njmp .Lback_in\n"
@@ -259,6 +323,8 @@ static void open_refused(struct opened *f)
 
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", refused[i].text);
+	for (size_t i = 0; i < ARRAY_LEN(led); i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", led[i].text);
 	n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", hidden, alone);
 	assert_true(n < sizeof text);
 	assemble(f, text);
@@ -272,6 +338,25 @@ static void each_refusal_has_its_reason(void **state)
 	open_refused(&f);
 	for (size_t i = 0; i < ARRAY_LEN(refused); i++)
 		expect(&f, refused[i].name, refused[i].err);
+	close_file(&f);
+}
+
+static void who_is_led_into_is_led_from_before(void **state)
+{
+	struct fl_shape s;
+	struct opened f;
+
+	(void)state;
+	open_refused(&f);
+	for (size_t i = 0; i < ARRAY_LEN(led); i++) {
+		expect(&f, led[i].name, led[i].err);
+		if (led[i].err || shape_of(&f, &s, address_of(&f, led[i].name)))
+			continue;
+		if (s.before != led[i].before)
+			printf("%s: %d before\n", led[i].name, s.before);
+		assert_int_equal(s.before, led[i].before);
+		assert_true(!s.before || (s.covered == 1 && s.window == 3));
+	}
 	close_file(&f);
 }
 
@@ -486,7 +571,8 @@ static bool is_right(const struct told *t, const struct fl_site *s)
 	if (t->err)
 		return s->kind == FL_ENTRY && s->form == FL_FORM_NONE;
 	if (s->kind == FL_ENTRY)
-		return s->form == FL_FORM_BODY && s->at == t->shape.entry;
+		return s->form == (t->shape.before ? FL_FORM_BODY_BEFORE : FL_FORM_BODY) &&
+		       s->before == t->shape.before && s->at == t->shape.entry;
 	return step && s->room == step->len && s->kind == (is_ret ? FL_EXIT : FL_TAIL) &&
 	       is_ret == (step->kind == FL_SHAPE_RET) &&
 	       (is_ret || s->form == FL_FORM_BODY_TAIL) &&
@@ -648,6 +734,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_refusal_has_its_reason),
+		cmocka_unit_test(who_is_led_into_is_led_from_before),
 		cmocka_unit_test(parts_elsewhere_are_found),
 		cmocka_unit_test(without_its_file_nothing_is_taken),
 		cmocka_unit_test(an_outline_is_kept_for_who_opens_it_next),

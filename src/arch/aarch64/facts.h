@@ -54,6 +54,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_RET_BYTES 4
 #define FL_ARCH_RET 0xd65f03c0u		/* to x30 */
 #define FL_ARCH_PAD_BYTES 4
+#define FL_ARCH_BEFORE_MAX 0		/* every instruction is as long as a branch */
 #define FL_ARCH_PAD_JUMP_BYTES 4
 #define FL_ARCH_MOVED_MAX 24
 #define FL_ARCH_IS_SHORT(d) ((d) > -32000 && (d) < 32000)	/* tbz, less a margin */

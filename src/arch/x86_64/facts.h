@@ -53,6 +53,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_RET_BYTES 1		/* without a prefix */
 #define FL_ARCH_RET 0xc3u
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
+#define FL_ARCH_BEFORE_MAX (FL_ARCH_SITE_MAX - FL_ARCH_PAD_JUMP_BYTES)
 #define FL_ARCH_PAD_JUMP_BYTES 2	/* the shortest jump */
 #define FL_ARCH_MOVED_MAX 24		/* a loop: prefixes, itself, two jumps */
 #define FL_ARCH_IS_SHORT(d) ((d) == (int8_t)(d))	/* how far a short branch leads */

@@ -228,9 +228,12 @@ static bool find_move(struct fl_move *m, const struct stretch *s)
 	       park_on_jump(m, s) || park_on_nop(m, s) || park_on_anything(m, s);
 }
 
+/* A head that nobody may pass leads to the stretch before it. It is old again before that is
+ * parked: else who came there would be sent back and forth. */
 int fl_arch_moves(const struct fl_patch *p, int from, int to,
 		  struct fl_move moves[FL_ARCH_MOVES])
 {
+	struct fl_move head;
 	size_t end;
 	int n = 0;
 
@@ -249,6 +252,12 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 		if (!find_move(&moves[n++], &s))
 			return FLE_STRADDLE;
 	}
+	if (to != FL_OLD || n < 2 || p->may_pass)
+		return n;
+	head = moves[n - 1];
+	head.early = true;
+	moves[n - 1] = moves[0];
+	moves[0] = head;
 	return n;
 }
 

@@ -26,6 +26,8 @@
  *		    c3 ...		 c3 ........		e9 ........
  *	BODY	    any instructions	 jmp body		jmp call of glue
  *		    ..............	 e9 .. ......		e9 .. ......
+ *	BODY_BEFORE nop | insn		 jmp body | jmp nop	jmp call of glue | jmp nop
+ *		    0f 1f 80 ........	 e9 .. ...... eb ..	e9 .. ...... eb ..
  *	BODY_RET    ret; nop; ret	 ret			call glue; ret
  *		    c3 ........ c3	 c3 ........ c3		e8 ........ c3
  *	BODY_TAIL   nop			 test $glue,%eax	call glue
@@ -54,9 +56,11 @@
  * jump's `ret` returns to where the profiling function would have returned.
  *
  * Behind the jump of BODY nothing of `old` is met, and nothing leads back into it: who
- * copies the function sees to that. A `|` is a start (arch.h): a thread may stand there
- * long after the probe is off, or be due to return there out of the glue. Where a form can
- * choose, its call ends where the window does, so that it returns to what is never changed.
+ * copies the function sees to that. BODY_BEFORE is for where others lead to what stands behind
+ * the first instruction: it changes that one alone, by one store, to a jump that leads to the
+ * NOPs before it. A `|` is a start (arch.h): a thread may stand there long after the probe is
+ * off, or be due to return there out of the glue. Where a form can choose, its call ends where
+ * the window does, so that it returns to what is never changed.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -107,22 +111,61 @@ static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 	return 0;
 }
 
-/* Threads may not pass it: what `old` does the body does. */
-static int plan_body(struct fl_patch *p, const struct fl_plan_in *in)
+/* Both jumps of a body's entry, which threads may not pass: what `old` does the body does. */
+static int put_ways(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	uint8_t *on = p->bytes[FL_ON], *off = p->bytes[FL_OFF];
 
-	p->len = 5;
 	p->flip_at = 1;
 	p->may_pass = 0;
-	__builtin_memcpy(p->copies, in->copies, sizeof p->copies);
-	if (in->room < p->len)
-		return FLE_NOSPACE;
-	if (!x86_branch(on, X86_JMP, in->at, in->on) ||
-	    !x86_branch(off, X86_JMP, in->at, in->off) || on[1] == off[1] ||
+	if (!x86_branch(on, X86_JMP, p->at, in->on) ||
+	    !x86_branch(off, X86_JMP, p->at, in->off) || on[1] == off[1] ||
 	    __builtin_memcmp(on + 2, off + 2, 3))
 		return FLE_NOREACH;
 	return 0;
+}
+
+static int plan_body(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	p->len = 5;
+	__builtin_memcpy(p->copies, in->copies, sizeof p->copies);
+	return in->room < p->len ? FLE_NOSPACE : put_ways(p, in);
+}
+
+static bool is_in_word(uintptr_t at, size_t n)
+{
+	enum { WORD = 8 };
+
+	return at % WORD + n <= WORD;
+}
+
+/* NOPs that lead to the entry, the first of which has room for the jump; and the entry's first
+ * instruction, which becomes another one by one store. Who comes through the NOPs may stand
+ * before any of them. */
+static int plan_body_before(struct fl_patch *p, const struct fl_plan_in *in)
+{
+	enum { JUMP8 = FL_ARCH_PAD_JUMP_BYTES };
+	uint8_t *old = p->bytes[FL_OLD], *off = p->bytes[FL_OFF];
+	size_t at = 0, most = FL_ARCH_SITE_MAX - in->before;
+	struct fl_insn i;
+
+	for (; at < in->before; at += i.len) {
+		fl_arch_decode(&i, old + at, in->before - at, p->at + at);
+		if (!i.len || (!at && i.len < FL_ARCH_PAD_BYTES) ||
+		    (i.cls != FL_INSN_NOP && !fl_arch_landing(old + at, in->before - at)))
+			return FLE_CHANGED;
+		p->starts |= (uint16_t)(1u << at);
+	}
+	fl_arch_decode(&i, old + at, in->room < most ? in->room : most, in->at);
+	if (!at || i.len < JUMP8 || !is_in_word(in->at, JUMP8) || !is_in_word(p->at, JUMP8))
+		return FLE_NOSPACE;
+	p->len = (uint8_t)(at + i.len);
+	p->head_at = in->before;
+	__builtin_memcpy(off, old, p->len);
+	off[at] = X86_JMP8;
+	off[at + 1] = (unsigned char)-(at + JUMP8);
+	__builtin_memcpy(p->bytes[FL_ON], off, p->len);
+	return put_ways(p, in);
 }
 
 static int plan_body_ret(struct fl_patch *p, const struct fl_plan_in *in)
@@ -268,6 +311,8 @@ static int plan_form(struct fl_patch *p, const struct fl_plan_in *in)
 		return in->room < 5 ? FLE_NOSPACE : plan_ret(p, in, 5);
 	case FL_FORM_BODY:
 		return plan_body(p, in);
+	case FL_FORM_BODY_BEFORE:
+		return plan_body_before(p, in);
 	case FL_FORM_BODY_RET:
 		return plan_body_ret(p, in);
 	case FL_FORM_BODY_TAIL:
@@ -330,7 +375,7 @@ static void find_starts(struct fl_patch *p)
 {
 	uint16_t rest;
 
-	p->starts = starts_of(p, FL_OFF, p->head_at) | starts_of(p, FL_ON, p->head_at);
+	p->starts |= starts_of(p, FL_OFF, p->head_at) | starts_of(p, FL_ON, p->head_at);
 	if (starts_of(p, FL_OLD, p->head_at) & ~p->starts)
 		p->rows |= FL_ROW;
 	rest = p->starts & (uint16_t)~(1u << p->head_at);
@@ -366,7 +411,8 @@ static void start_plan(struct fl_patch *p, uintptr_t at)
 
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datum)
 {
-	size_t before = in->form == FL_FORM_PAD_BEFORE ? BEFORE : 0;
+	size_t before = in->form == FL_FORM_PAD_BEFORE ? BEFORE :
+			in->form == FL_FORM_BODY_BEFORE ? in->before : 0;
 	size_t room = in->room + before;
 	int err;
 
