@@ -97,7 +97,7 @@ static int check_form(enum fl_form form, uint32_t old)
 		return old == A64_W_RET ? 0 : FLE_UNKNOWN;
 	case FL_FORM_PAD:
 		return old == A64_W_NOP ? 0 : FLE_NOSPACE;
-	case FL_FORM_PAD_BEFORE:
+	case FL_FORM_PAD_BEFORE: case FL_FORM_BODY_BEFORE:
 		return FLE_NOSPACE;
 	case FL_FORM_CALL_POINTER: case FL_FORM_JUMP_POINTER:
 		return FLE_EXCHANGE;
