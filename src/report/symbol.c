@@ -6,9 +6,12 @@
  * once, into a row sorted by address; of several names for one address the best is shown,
  * and the others are known, too. Where a function has no name the tables for unwinding
  * still say where it begins, and stubs of the linkage table are named after the function
- * that they lead to, NAME@plt: both are read when such a place is met.
+ * that they lead to, NAME@plt: both are read when such a place is met. What the loader chose
+ * for a name (memcpy, by IFUNC) has that name, too.
  */
+#include <dlfcn.h>
 #include <libiberty/demangle.h>
+#include <link.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdlib.h>
@@ -68,7 +71,10 @@ struct fl_symbols {
 
 /* ---- reading a file ------------------------------------------------------- */
 
-/* Global before weak before local; the address itself is the first key. */
+/* Global before weak before local, before what was chosen; the address itself is the first
+ * key. */
+enum { WORST = 3 };
+
 static uint32_t rank_of(unsigned char info)
 {
 	switch (ELF64_ST_BIND(info)) {
@@ -127,20 +133,54 @@ static const char *cut_version(struct file *f, const char *name, size_t *len)
 	return f->cut[f->n_cut] ? f->cut[f->n_cut++] : NULL;
 }
 
+/* Which function is chosen for a name, of several, this machine's loader says, if the file is
+ * one that it has loaded for this process, too. 0: it is not known. */
+static uint64_t chosen_for(const struct file *f, const char *name)
+{
+	void *library = dlopen(f->path, RTLD_LAZY | RTLD_NOLOAD);
+	void *at = library ? dlsym(library, name) : NULL;
+	struct link_map *of = NULL;
+	Dl_info info;
+	uint64_t offset = 0;
+
+	if (at && dladdr1(at, &info, (void **)&of, RTLD_DL_LINKMAP) && of == library)
+		offset = (uintptr_t)at - of->l_addr;
+	if (library)
+		dlclose(library);
+	return offset;
+}
+
+static const struct frame *frame_around(struct file *f, uint64_t at);
+
+static int put_entry(struct file *f, const struct entry *e)
+{
+	if (fl_array_room(&f->entries, f->n, sizeof(*f->entries)))
+		return -ENOMEM;
+	f->entries[f->n++] = *e;
+	return 0;
+}
+
 /* A name that nobody reads is none. 0 or -ENOMEM. */
 static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t size,
 		     unsigned char info)
 {
+	struct entry e = { .address = at, .size = size, .rank = rank_of(info) };
 	size_t len = name ? strnlen(name, LONGEST + 1) : 0;
+	const struct frame *frame;
+	int err;
 
 	if (!len || len > LONGEST)
 		return 0;
-	name = cut_version(f, name, &len);
-	if (!name || fl_array_room(&f->entries, f->n, sizeof(*f->entries)))
-		return -ENOMEM;
-	f->entries[f->n++] = (struct entry){ .address = at, .size = size, .linkage = name,
-					     .len = (uint32_t)len, .rank = rank_of(info) };
-	return 0;
+	e.linkage = cut_version(f, name, &len);
+	e.len = (uint32_t)len;
+	err = e.linkage ? put_entry(f, &e) : -ENOMEM;
+	if (err || ELF64_ST_TYPE(info) != STT_GNU_IFUNC)
+		return err;
+	e.address = chosen_for(f, e.linkage);
+	frame = e.address ? frame_around(f, e.address) : NULL;
+	e.size = frame && frame->lo == e.address ? frame->hi - frame->lo : 0;
+	e.rank = WORST;
+	return e.address ? put_entry(f, &e) : 0;
 }
 
 static int take_symbol(void *file, const char *name, const Elf64_Sym *s)

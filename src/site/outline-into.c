@@ -35,8 +35,7 @@ bool fl_outline_may_go_into(const struct pass *p, uint32_t k, uintptr_t to)
 			fl_arch_needs(&n, c, i.len);
 			may = i.len &&
 			      (i.cls == FL_INSN_RET ||
-			       (!n.calls && n.stack_known && !n.grows && !n.touched &&
-				!((n.reads | n.sets) >> FL_ARCH_SP & 1)));
+			       (!n.calls && n.stack_known && !n.grows && !n.touched));
 		}
 	}
 	return may;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # memcpy(), memmove(), mempcpy() and memset() of the C library, whichever it chose for this
-# processor: each call is counted, and copies what it did; also while they come and go under
-# threads that copy.
+# processor, and whatever their symbols call these: each call is counted, and copies what it
+# did; also while they come and go under threads that copy.
 # timeout: 300
 . "$(dirname "$0")/lib"
 x86_target copies
@@ -12,10 +12,11 @@ export TRUTH_THREADS= FLICK_BODIES=1
 target copies -O1 -fno-builtin
 
 # Of N calls of each, by where it is: what others do is the same each time.
-count() {	# N OPTIONS... ; leaves $work/told: OFFSET CALLS
+count() {	# N PATTERN OPTIONS... ; leaves $work/told: OFFSET CALLS
 	n=$1
-	shift
-	record "$@" -P 'libc.so*!*' -- "$work/copies" $n
+	pattern=$2
+	shift 2
+	record "$@" -P "libc.so*!$pattern" -- "$work/copies" $n
 	succeeded
 	lossless
 	table=$(sql "select name from results where name in ('counts', 'latency', 'tree')")
@@ -24,11 +25,11 @@ count() {	# N OPTIONS... ; leaves $work/told: OFFSET CALLS
 		group by f.offset" >"$work/told"
 }
 
-for how in "-a counts" "-a latency --all" "-a tree"; do
-	label="$how:"
-	count 300 $how
+is_right() {	# PATTERN OPTIONS...
+	label="$*:"
+	count 300 "$@"
 	mv "$work/told" "$work/few"
-	count 1300 $how
+	count 1300 "$@"
 	wrong=$(awk '
 		FILENAME == ARGV[1] { few[$1] = $2; next }
 		FILENAME == ARGV[2] { many[$1] = $2; next }
@@ -41,6 +42,13 @@ for how in "-a counts" "-a latency --all" "-a tree"; do
 				print n + 0 " functions"
 		}' "$work/few" "$work/told" "$out")
 	[ -z "$wrong" ] || fail "$label $wrong"
+}
+
+set -f
+for pattern in '*' 'mem*'; do
+	is_right "$pattern" -a counts
+	is_right "$pattern" -a latency --all
+	is_right "$pattern" -a tree
 done
 
 program=copies

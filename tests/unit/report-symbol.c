@@ -2,9 +2,11 @@
  * Names are had of any file that a target may name: the best one of an address, and
  * none where the file is no file, has changed, or claims what cannot be.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -390,6 +392,46 @@ static void stubs_are_named_by_what_they_lead_to(void **unused)
 	free(plain);
 }
 
+/* ---- what a loader chose -------------------------------------------------------------- */
+
+static const char chooser[] =
+	"static int one(void) { return 1; }\n"
+	"static int two(void) { volatile int n = 1; while (n < 2) n++; return n; }\n"
+	"int choice = 2;\n"
+	"static int (*choose(void))(void) { int k = 2; return k == 1 ? one : two; }\n"
+	"int chosen(void) __attribute__((ifunc(\"choose\")));\n";
+
+/* The symbol is at who chooses; this process has loaded the file, so it can be asked. */
+static void what_the_loader_chose_has_the_name(void **unused)
+{
+	char command[512];
+	struct fl_symbol found;
+	struct link_map *m;
+	int (*chosen)(void);
+	uint64_t at;
+	FILE *out;
+
+	(void)unused;
+	snprintf(command, sizeof command, "gcc -O1 -s -shared -fPIC -o %s -x c -", path);
+	out = popen(command, "w");
+	assert_non_null(out);
+	fputs(chooser, out);
+	assert_int_equal(pclose(out), 0);
+	m = dlopen(path, RTLD_NOW);
+	assert_non_null(m);
+	chosen = (int (*)(void))dlsym(m, "chosen");
+	assert_int_equal(chosen(), 2);
+	at = (uint64_t)((uintptr_t)chosen - m->l_addr);
+	assert_true(fl_symbols_find(symbols, path, at, &found));
+	assert_string_equal(found.linkage, "chosen");
+	assert_true(found.address == at && found.size > 8);
+	assert_true(fl_symbols_find(symbols, path, at + 8, &found));
+	fl_symbols_close(symbols);
+	assert_int_equal(fl_symbols_open(&symbols), 0);
+	assert_int_equal(dlclose(m), 0);
+	assert_false(fl_symbols_find(symbols, path, at, &found));
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -405,6 +447,7 @@ int main(void)
 		T(lines_are_those_of_ones_own_files),
 		T(lines_of_a_file_that_shrinks),
 		T(stubs_are_named_by_what_they_lead_to),
+		T(what_the_loader_chose_has_the_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

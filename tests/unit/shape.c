@@ -301,6 +301,9 @@ static const struct {
 	  LEADS("return") },
 	{ "below", 0, FLE_MIDDLE, "BEGIN below\nmov %rax,-8(%rsp)\njmp .Lled\nEND below\n" },
 	{ "pushes", 0, FLE_MIDDLE, "BEGIN pushes\npush %rax\nFILL\njmp .Lled\nEND pushes\n" },
+	{ "lowers", 0, FLE_MIDDLE, "BEGIN lowers\nsub $8,%rsp\nFILL\njmp .Lled\nEND lowers\n" },
+	{ "calls_led", 0, FLE_MIDDLE, "BEGIN calls_led\ncall *%rax\nFILL\njmp .Lled\n"
+	  "END calls_led\n" },
 	{ "keeps", 0, FLE_MIDDLE, "BEGIN keeps\nmov %rsp,%rax\nFILL\njmp .Lled\nEND keeps\n" },
 	{ "branches", 0, 0, "BEGIN branches\ncmp %rsi,%rdi\njb .Lled\nret\nEND branches\n" },
 };
