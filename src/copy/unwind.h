@@ -65,6 +65,13 @@ int fl_unwind_open(struct fl_unwind *, uintptr_t lo, uintptr_t hi, void *data, s
  * has changed. */
 int fl_unwind_emit(struct fl_unwind *, const struct fl_unwind_body *, uint64_t *datum);
 
+/* Jumps that stand before entries (before.c): one is at `at` from now on, or its module is
+ * gone. 0 or -ENOSPC. With the table's lock. What unwinders find for one, as
+ * fl_unwind_find(). */
+int fl_before_note(uintptr_t at);
+void fl_before_forget(uintptr_t at);
+bool fl_before_find(uintptr_t pc, struct fl_unwind_found *);
+
 /* What it has in .eh_frame's form, to the end that readers look for. */
 const unsigned char *fl_unwind_frames(const struct fl_unwind *, size_t *n);
 

@@ -464,8 +464,12 @@ static void stage_one(struct fl_set *set, uint32_t id)
 {
 	struct fl_patch *p = &fl_table.patches[id];
 	const struct fl_patch *other;
-	int err = fl_claim(p, &other);
+	int err = 0;
 
+	if (fl_table.probes[id].form == FL_FORM_BODY_BEFORE)
+		err = fl_probe_builder->before(p->at);
+	if (!err)
+		err = fl_claim(p, &other);
 	if (err)
 		fl_table_refuse(id, err, err == FLE_OVERLAP ? other->at : p->at);
 	else

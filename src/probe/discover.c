@@ -307,6 +307,8 @@ static void forget_site(uint32_t id)
 	fl_goal_move(id, FL_PROBE_GONE);
 	if (was_armed)
 		put_old_back(id);
+	if (fl_table.probes[id].form == FL_FORM_BODY_BEFORE && fl_probe_builder)
+		fl_probe_builder->forget(fl_table.patches[id].at);
 	if (fl_table.probes[id].reached != FL_REACHED_NEVER)
 		fl_unclaim(&fl_table.patches[id]);
 }

@@ -122,6 +122,9 @@ struct fl_builder {
 	bool (*hold)(const struct fl_module *);
 	/* Of the module that is mapped at `at` now? Nobody's are no module's. */
 	bool (*again)(uintptr_t at);
+	/* A jump before an entry is going to stand there: 0 or -ENOSPC. Its module is gone. */
+	int (*before)(uintptr_t at);
+	void (*forget)(uintptr_t at);
 };
 extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan */
 

@@ -9,11 +9,15 @@ need sqlite3
 . "$here/attach-lib"
 export TRUTH_THREADS= FLICK_BODIES=1
 
+libraries=-lgcc_s
 target led -O2
+libraries=
 for how in "-a counts" "-a latency --all" "-a tree"; do
 	label="$how:"
 	record $how -- "$work/led" 500
 	succeeded
+	told=$(grep '^jump' "$out" | tr '\n' ' ')
+	[ "$told" = "jump 1 found 1 jump 1 found 1 jump 0 found 0 " ] || fail "$label $told"
 	case $how in
 	*counts) exact ;;
 	*latency*) exact latency ;;

@@ -81,6 +81,22 @@ static void call_all(long n)
 	check(led_refused, n, n + 1);
 }
 
+/* What unwinders need for who is interrupted there. */
+struct bases { void *text, *data, *function; };
+const void *_Unwind_Find_FDE(void *pc, struct bases *);
+
+/* Before the entry there is a jump, or NOPs: that it is one is told apart. */
+static void look_before(const unsigned char *entry, int before)
+{
+	struct bases b;
+	_Bool is_jump = entry[-before] == 0xe9, is_found;
+
+	is_found = _Unwind_Find_FDE((void *)(entry - before), &b);
+	if (is_jump && !is_found)
+		puts("wrong: nobody can unwind from before an entry");
+	printf("jump %d found %d\n", is_jump, is_found);
+}
+
 static int stop;
 
 static void end(int sig)
@@ -119,6 +135,9 @@ BODY int main(int argc, char **argv)
 		return run_threads();
 	for (long n = 0; n < atol(argv[1]); n++)
 		call_all(n);
+	look_before((unsigned char *)led, 7);
+	look_before((unsigned char *)led_far, 11);
+	look_before((unsigned char *)led_refused, 7);
 	truth_print();
 	return wrong != 0;
 }
