@@ -246,13 +246,15 @@ static int take_signal_frame(struct holder *h, struct stacks *s,
 }
 
 /* The word at `at` of a stack may be a place in a row. The pc of a frame is led elsewhere
- * when the frame's mark is met. Who asks has just read the code, and knows its places. */
+ * when the frame's mark is met. Who asks has just read the code, and knows its places. An
+ * entry that is led to from before it is such a place, and who comes there stays. */
 static void check_word(struct holder *h, uint64_t word, uintptr_t at)
 {
 	const struct fl_halt_row *r = row_at(h, word);
+	bool stays = r && r->copy + r->to[word - r->at - 1] == word;
 	struct fl_signal_frame f;
 
-	if (r && !h->is_asker && !read_frame(h, fl_arch_frame_of_pc(at), &f)) {
+	if (r && !stays && !h->is_asker && !read_frame(h, fl_arch_frame_of_pc(at), &f)) {
 		refuse_row(h, r);
 		h->mail->kept_at = at;
 		h->mail->kept = word;

@@ -105,8 +105,12 @@ static void end(int sig)
 	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
 }
 
+/* Who stops it finds the functions' addresses on its stack. */
 static void *call_until_stopped(void *arg)
 {
+	f *volatile kept[] = { led, led_far, led_page, led_pad, led_by };
+
+	KEEP(kept);
 	for (long n = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); n++)
 		call_all(n);
 	return arg;
