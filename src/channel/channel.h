@@ -13,15 +13,15 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_region | processes[] | modules[] | glue[] | found[] | bodies[] | sites[]
- *	| staged[] | places[] | slot 0 | slot 1 | ... | pool of chunks
+ *	struct fl_region | processes[] | modules[] | glue[] | found[] | body_blocks[]
+ *	| bodies[] | sites[] | staged[] | places[] | slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 20
+#define FL_SHM_VERSION 21
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -229,13 +229,26 @@ struct fl_glue_range {
 
 /* Where a second body stands: who samples the program counter there takes the time for its
  * function's. Its process adds it before anybody can run it, and it stands for as long as
- * that process's image does. */
+ * that process's image does. Rows are claimed by blocks: see body.c. */
 struct fl_body_row {
 	uint64_t lo;			/* 0: not written yet. W target, the last of these */
 	uint64_t function;		/* the original, in that process */
 	uint32_t bytes;
 	int32_t pid;
 };
+struct fl_body_block {
+	uint64_t owner;			/* fl_body_owner(); 0: nobody's. W target (C), 0 reader
+					 * (F) */
+	uint32_t n;			/* rows claimed, or more; atomic */
+	uint32_t unused;
+};
+enum { FL_BODY_BLOCKS = 2048, FL_BODY_ROWS = 16 };	/* at most; of a block at least */
+
+/* One image of one process. */
+static inline uint64_t fl_body_owner(int32_t pid, uint32_t image)
+{
+	return (uint64_t)image << 32 | (uint32_t)pid;
+}
 
 /* Where accesses to memory are told, by the number of the place that records have. A row of
  * another process, or of one that could not be used, has no records. */
@@ -407,8 +420,9 @@ struct fl_region {
 	uint32_t version, header_bytes;
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
-	uint64_t processes_at, modules_at, glue_at, found_at, bodies_at, sites_at;
-	uint64_t staged_at, places_at, slots_at;	/* offsets */
+	uint32_t n_body_blocks, body_rows;	/* and of a block how many rows */
+	uint64_t processes_at, modules_at, glue_at, found_at, body_blocks_at, bodies_at;
+	uint64_t sites_at, staged_at, places_at, slots_at;	/* offsets */
 	uint32_t weaves;		/* enum fl_weaves, bits */
 	uint32_t exclusive;		/* enum fl_exclusive, of bodies */
 	uint32_t max_places;		/* 0: none are told */
@@ -434,7 +448,8 @@ struct fl_region {
 	uint32_t n_slots_used;		/* every slot ever claimed lies below; atomic max */
 	uint32_t free_hint;		/* a slot that is likely free; any order */
 	uint32_t n_glue;		/* claimed, or more; atomic */
-	uint32_t n_bodies;		/* likewise; max_sites at most */
+	uint32_t body_claims;		/* of blocks, twice each; atomic (L) */
+	uint32_t body_freed;		/* blocks, in all; W reader */
 	uint32_t n_places;		/* likewise; max_places at most */
 	int32_t watcher_pid;		/* beside the target (os/outside.c); W target */
 	uint64_t reader_cpus[FL_CPU_WORDS];	/* that it may run on; W reader */
@@ -591,9 +606,14 @@ static inline struct fl_found_row *fl_shm_found(struct fl_region *m)
 	return (void *)((char *)m + m->found_at);	/* max_sites */
 }
 
+static inline struct fl_body_block *fl_shm_body_blocks(struct fl_region *m)
+{
+	return (void *)((char *)m + m->body_blocks_at);	/* n_body_blocks */
+}
+
 static inline struct fl_body_row *fl_shm_bodies(struct fl_region *m)
 {
-	return (void *)((char *)m + m->bodies_at);	/* max_sites */
+	return (void *)((char *)m + m->bodies_at);	/* of block after block */
 }
 
 static inline struct fl_place_row *fl_shm_places(struct fl_region *m)

@@ -97,29 +97,58 @@ static void show_modules(struct fl_region *to, const struct fl_region *from)
 	store_relaxed(&to->n_modules, n);
 }
 
-/* Whose time is in near memory. A body's row that is not written yet is shown later. */
+/* What of the first recorder's blocks of bodies is shown. */
+static struct {
+	struct fl_region *to;
+	struct fl_body_block upto[FL_BODY_BLOCKS];
+} shown;
+
+/* A row that is not written yet is shown later, with those behind it. */
+static void show_block(struct fl_region *from, uint32_t block)
+{
+	struct fl_body_block *upto = &shown.upto[block];
+	const struct fl_body_row *rows = &fl_shm_bodies(from)[block * from->body_rows];
+	uint32_t n = smaller(load_relaxed(&fl_shm_body_blocks(from)[block].n), from->body_rows);
+	uint32_t image = (uint32_t)(upto->owner >> 32);
+
+	for (; upto->n < n; upto->n++) {
+		struct fl_body_row row = rows[upto->n];
+
+		/* (U) pairs with (A) in body.c: a row that is shown is whole */
+		row.lo = load_acquire(&rows[upto->n].lo);
+		if (!row.lo)
+			break;
+		row.function = load_relaxed(&rows[upto->n].function);
+		row.bytes = load_relaxed(&rows[upto->n].bytes);
+		fl_body_put(fl_other, row.pid == fl_os_pid() ? 1 : image, &row);
+	}
+}
+
+/* Whose time is in near memory. Of bodies at first all that there are, as the process may be
+ * forked of any; others' that come later are nothing to it. A block of one that has ended may
+ * be freed meanwhile: then rows of that are shown that are another's, or nobody's. */
 static void show_code(struct fl_region *to, struct fl_region *from)
 {
 	uint32_t n = smaller(from->max_glue, to->max_glue);
+	uint64_t own = fl_body_owner(fl_os_pid(), fl_channel_image());
+	bool is_first = shown.to != to;
 
 	n = smaller(n, load_relaxed(&from->n_glue));
 	for (uint32_t i = load_relaxed(&to->n_glue); i < n; i++)
 		fl_shm_glue(to)[i] = fl_shm_glue(from)[i];
 	store_relaxed(&to->n_glue, n);
-	n = smaller(load_relaxed(&from->n_bodies), smaller(from->max_sites, to->max_sites));
-	for (uint32_t i = 0; i < n; i++) {
-		struct fl_body_row *r = &fl_shm_bodies(to)[i];
-		/* (U) pairs with (A) in body.c: a row that is shown is whole */
-		uint64_t lo = load_acquire(&fl_shm_bodies(from)[i].lo);
+	if (is_first)
+		__builtin_memset(&shown, 0, sizeof shown);
+	shown.to = to;
+	for (uint32_t i = 0; i < from->n_body_blocks; i++) {
+		uint64_t owner = load_relaxed(&fl_shm_body_blocks(from)[i].owner);
 
-		if (!lo || r->lo)
+		if (!owner || (owner != own && !is_first))
 			continue;
-		r->function = fl_shm_bodies(from)[i].function;
-		r->bytes = fl_shm_bodies(from)[i].bytes;
-		r->pid = fl_shm_bodies(from)[i].pid;
-		store_release(&r->lo, lo);	/* (U) pairs with (B) in cli/originals.c */
+		if (shown.upto[i].owner != owner)
+			shown.upto[i] = (struct fl_body_block){ .owner = owner };
+		show_block(from, i);
 	}
-	store_relaxed(&to->n_bodies, n);
 }
 
 /* What the reader has decided stays. */

@@ -131,12 +131,18 @@ static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)
 	s->reader_pid = getpid();
 }
 
-/* Header, processes, modules, glue, what was found, bodies, sites, what is staged, places,
- * slots, pool: each from a page's start. */
+/* What stands behind a table: from a page's start. */
+static uint64_t behind(uint64_t at, uint64_t n, size_t each)
+{
+	return at + fl_round_up(n * each, FL_PAGE);
+}
+
+/* Header, processes, modules, glue, what was found, blocks of bodies, bodies, sites, what is
+ * staged, places, slots, pool. Blocks are as many as there may be, or each of few rows. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
-	uint32_t modules;
+	uint32_t modules, rows;
 
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
@@ -146,6 +152,9 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->max_modules = modules < LEAST_MODULES ? LEAST_MODULES :
 			 modules > MOST_MODULES ? MOST_MODULES : modules;
 	m->max_glue = m->max_modules * GLUE_A_MODULE;
+	rows = (m->max_sites + FL_BODY_BLOCKS - 1) / FL_BODY_BLOCKS;
+	m->body_rows = rows < FL_BODY_ROWS ? FL_BODY_ROWS : rows;
+	m->n_body_blocks = (m->max_sites + m->body_rows - 1) / m->body_rows;
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
 	m->weaves = o->weaves;
@@ -154,22 +163,18 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	set_wishes(s, o);
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +
 		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));
-	m->processes_at = fl_round_up(sizeof(*m), FL_PAGE);
-	m->modules_at = m->processes_at + fl_round_up(FL_MAX_PROCESSES *
-				sizeof(struct fl_process), FL_PAGE);
-	m->glue_at = m->modules_at + fl_round_up((uint64_t)m->max_modules *
-				sizeof(struct fl_shm_module), FL_PAGE);
-	m->found_at = m->glue_at + fl_round_up((uint64_t)m->max_glue *
-				sizeof(struct fl_glue_range), FL_PAGE);
-	m->bodies_at = m->found_at + fl_round_up((uint64_t)m->max_sites *
-				sizeof(struct fl_found_row), FL_PAGE);
-	m->sites_at = m->bodies_at + fl_round_up((uint64_t)m->max_sites *
-				sizeof(struct fl_body_row), FL_PAGE);
-	m->staged_at = m->sites_at + fl_round_up((uint64_t)m->max_sites *
-				sizeof(struct fl_shm_site), FL_PAGE);
-	m->places_at = m->staged_at + fl_round_up(m->max_sites, FL_PAGE);
-	m->slots_at = m->places_at + fl_round_up((uint64_t)m->max_places *
-				sizeof(struct fl_place_row), FL_PAGE);
+	m->processes_at = behind(0, 1, sizeof(*m));
+	m->modules_at = behind(m->processes_at, FL_MAX_PROCESSES, sizeof(struct fl_process));
+	m->glue_at = behind(m->modules_at, m->max_modules, sizeof(struct fl_shm_module));
+	m->found_at = behind(m->glue_at, m->max_glue, sizeof(struct fl_glue_range));
+	m->body_blocks_at = behind(m->found_at, m->max_sites, sizeof(struct fl_found_row));
+	m->bodies_at = behind(m->body_blocks_at, m->n_body_blocks,
+			      sizeof(struct fl_body_block));
+	m->sites_at = behind(m->bodies_at, (uint64_t)m->n_body_blocks * m->body_rows,
+			     sizeof(struct fl_body_row));
+	m->staged_at = behind(m->sites_at, m->max_sites, sizeof(struct fl_shm_site));
+	m->places_at = behind(m->staged_at, m->max_sites, 1);
+	m->slots_at = behind(m->places_at, m->max_places, sizeof(struct fl_place_row));
 	s->pool_at = m->slots_at + (uint64_t)m->n_slots * m->slot_bytes;
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }

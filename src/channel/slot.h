@@ -103,8 +103,14 @@ struct fl_channel {
 	uint32_t n_pointees;
 	struct fl_frames *frames;	/* of slot n's thread; NULL: nothing is sampled */
 	uint32_t image, row;		/* the process's own numbers there */
+	/* Where its threads take rows of bodies: body.c. */
+	uint32_t bodies;		/* 1 + a block, which may be another image's by now;
+					 * atomic, as: */
+	uint32_t full_at;		/* 1 + the count of freed blocks when none was free */
 };
 extern struct fl_channel fl_first FL_HIDDEN, *fl_other FL_HIDDEN;
+/* A row that an image, this process's or another one, has told. */
+FL_HIDDEN void fl_body_put(struct fl_channel *, uint32_t image, const struct fl_body_row *);
 /* The calling thread's slot, or NULL: also in a fork's child, and where it is of another
  * recorder by now. With signals blocked it stays so. */
 static inline struct fl_slot *fl_own_slot(const struct fl_channel *c)

@@ -121,6 +121,7 @@ int fl_threads_open(struct fl_channel *c, struct fl_region *m)
 
 	c->region = m;			/* the reader can be told so */
 	c->session = &m->session[0];
+	c->bodies = c->full_at = 0;
 	if (!err)
 		err = map_frames(c);
 	if (!fresh || err)

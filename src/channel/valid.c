@@ -56,9 +56,14 @@ bool fl_region_is_valid(const struct fl_region *m)
 			 sizeof(struct fl_shm_module)) &&
 	       has_space(m->glue_at, m->found_at, m->max_glue,
 			 sizeof(struct fl_glue_range)) &&
-	       has_space(m->found_at, m->bodies_at, m->max_sites,
+	       has_space(m->found_at, m->body_blocks_at, m->max_sites,
 			 sizeof(struct fl_found_row)) &&
-	       has_space(m->bodies_at, m->sites_at, m->max_sites,
+	       m->n_body_blocks <= FL_BODY_BLOCKS && m->body_rows &&
+	       m->body_rows <= FL_MAX_SITES &&
+	       has_space(m->body_blocks_at, m->bodies_at, m->n_body_blocks,
+			 sizeof(struct fl_body_block)) &&
+	       has_space(m->bodies_at, m->sites_at,
+			 (uint64_t)m->n_body_blocks * m->body_rows,
 			 sizeof(struct fl_body_row)) &&
 	       has_space(m->sites_at, m->staged_at, m->max_sites,
 			 sizeof(struct fl_shm_site)) &&

@@ -31,20 +31,42 @@ const struct fl_mapped_process *fl_mapped_find(const struct fl_mapped *m, int32_
 	return find_process(m, pid);
 }
 
-/* That process, as new; NULL: no memory. */
+bool fl_mapped_has_heirs(const struct fl_mapped *m, int32_t pid)
+{
+	const struct fl_mapped_process *p = find_process(m, pid);
+
+	return p && p->heirs;
+}
+
+/* Its image is gone, and so are those that were forked of it, as far as they are its parent's
+ * heirs: then that may be the last of its own parent's, and so on. */
+static void end_line(const struct fl_mapped *m, struct fl_mapped_process *p)
+{
+	while (p && p->is_heir) {
+		p->is_heir = false;
+		p = find_process(m, p->parent);
+		if (!p || !p->heirs || --p->heirs || p->threads)
+			return;
+	}
+}
+
+/* That process, as new; NULL: no memory. Who was forked of the one before is by its number. */
 static struct fl_mapped_process *start_anew(struct fl_mapped *m, int32_t pid)
 {
 	struct fl_mapped_process *p = find_process(m, pid);
+	uint32_t heirs = p ? p->heirs : 0;
 
 	if (!p) {
 		if (fl_array_room(&m->of, m->n, sizeof(*m->of)) ||
 		    fl_hash_put(&m->by_pid, fl_hash_of(0, (uint32_t)pid), m->n + 1))
 			return NULL;
 		p = &m->of[m->n++];
-		p->maps = NULL;
+		*p = (struct fl_mapped_process){ .pid = pid };
 	}
+	end_line(m, p);
 	free(p->maps);
-	*p = (struct fl_mapped_process){ .pid = pid, .threads = 1, .program = "" };
+	*p = (struct fl_mapped_process){ .pid = pid, .threads = 1, .program = "",
+					 .heirs = heirs };
 	return p;
 }
 
@@ -100,8 +122,7 @@ static int copy_maps(struct fl_mapped_process *to, const struct fl_mapped_proces
 
 int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
 {
-	struct fl_mapped_process *p = find_process(m, pid);
-	const struct fl_mapped_process *from;
+	struct fl_mapped_process *p = find_process(m, pid), *from;
 
 	if (pid == parent) {
 		if (p && p->threads != FL_MAPPED_STAYS)
@@ -115,6 +136,8 @@ int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
 	from = find_process(m, parent);
 	if (!from)
 		return 0;
+	from->heirs++;
+	p->is_heir = true;
 	p->program = from->program;
 	return copy_maps(p, from);
 }
@@ -126,6 +149,7 @@ void fl_mapped_exec(struct fl_mapped *m, int32_t pid)
 
 	if (!p)
 		return;
+	end_line(m, p);
 	p->n = 0;
 	p->parent = 0;
 	p->program = "";
@@ -138,6 +162,8 @@ void fl_mapped_exit(struct fl_mapped *m, int32_t pid)
 
 	if (!p || !p->threads || p->threads == FL_MAPPED_STAYS || --p->threads)
 		return;
+	if (!p->heirs)
+		end_line(m, p);
 	free(p->maps);
 	p->maps = NULL;
 	p->n = 0;

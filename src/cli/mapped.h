@@ -19,6 +19,8 @@ struct fl_mapped {
 		const char *program;	/* the first file of this image; "": not known */
 		struct fl_map *maps;	/* a newer one hides what it covers */
 		uint32_t n;
+		uint32_t heirs;		/* that were forked of it, and live or have some */
+		bool is_heir;		/* its parent counts it */
 	} *of;				/* each pid once */
 	uint32_t n;
 	struct fl_hash by_pid;
@@ -38,6 +40,8 @@ void fl_mapped_exec(struct fl_mapped *, int32_t pid);
 void fl_mapped_exit(struct fl_mapped *, int32_t pid);
 /* NULL: nothing of it is known. */
 const struct fl_mapped_process *fl_mapped_find(const struct fl_mapped *, int32_t pid);
+/* Is an image there that was forked of the process's, or of such a one's? */
+bool fl_mapped_has_heirs(const struct fl_mapped *, int32_t pid);
 /* What is mapped there, or was behind `hiding`, which hides it; NULL: nothing. */
 const struct fl_map *fl_mapped_at(const struct fl_mapped_process *, uint64_t at,
 				  const struct fl_map *hiding);

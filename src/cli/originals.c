@@ -8,27 +8,38 @@
  * of a program that a hundred processes run at the same addresses a body stands there a hundred
  * times.
  *
+ * A block of rows is given back when its image has ended and nobody lives who was forked of it.
+ * That it has ended says another image of its process, which has joined since: the kernel had
+ * killed the threads of the one before. Or the kernel says that the process is gone, or that
+ * its only thread executes nothing any more. What was sampled before is looked at first.
+ *
  * (B) pairs with (A) in channel/body.c: who sees where it is sees whose.
- * (B) pairs with (U) in channel/other.c: the same.
+ * (K) pairs with (L) in channel/body.c: blocks that were counted have owners.
+ * (F) pairs with (C) in channel/body.c: who claims a block finds its rows empty.
  */
 #include <stdlib.h>
 
 #include "cli/originals.h"
+#include "os/os.h"
 
 /* A target that writes rows all the time shall not keep its reader busy: all of them may be
- * copied or sorted so often, and then some for each sample that is in none. FEW: so many bodies
- * that begin before an address are looked at, and so many parents. */
+ * copied or sorted so often, and then some for each sample that is in none; of an image that
+ * the kernel says has ended they may again. FEW: so many bodies that begin before an address
+ * are looked at, and so many parents. */
 enum { TIMES = 16, ROWS_A_MISS = 256, FEW = 64 };
 
 void fl_originals_open(struct fl_originals *b, struct fl_region *shm)
 {
 	*b = (struct fl_originals){ .shm = shm, .rows = fl_shm_bodies(shm),
-				 .most = shm->max_sites, .blocks = fl_shm_glue(shm),
+				 .n_rows = shm->body_rows, .blocks = fl_shm_glue(shm),
 				 .most_blocks = shm->max_glue,
-				 .credit = TIMES * (uint64_t)shm->max_sites };
+				 .told = calloc(shm->n_body_blocks + 1, sizeof(*b->told)),
+				 .open = calloc(shm->n_body_blocks + 1, sizeof(*b->open)) };
+	b->n_told = b->told && b->open ? shm->n_body_blocks : 0;
+	b->credit = TIMES * (uint64_t)b->n_told * b->n_rows;
 }
 
-/* ---- rows, by process ------------------------------------------------------------------- */
+/* ---- images ------------------------------------------------------------------------------ */
 
 static struct fl_originals_of *find_process(const struct fl_originals *b, int32_t pid)
 {
@@ -51,16 +62,126 @@ static struct fl_originals_of *add_process(struct fl_originals *b, int32_t pid)
 	return &b->processes[b->n++];
 }
 
-static void add_body(struct fl_originals *b, const struct fl_told_body *body, int32_t pid)
+static struct fl_told_image *find_image(const struct fl_originals *b, uint64_t owner)
 {
-	struct fl_originals_of *p = find_process(b, pid);
+	struct fl_originals_of *p = find_process(b, (int32_t)(uint32_t)owner);
+	struct fl_told_image *image = p ? p->newest : NULL;
 
-	p = p ? p : add_process(b, pid);
-	if (!p || fl_array_room(&p->of, p->n, sizeof(*p->of)))
+	while (image && image->number != owner >> 32)
+		image = image->older;
+	return image;
+}
+
+/* Images of a process have ascending numbers. NULL: no memory. */
+static struct fl_told_image *add_image(struct fl_originals *b, uint64_t owner)
+{
+	struct fl_originals_of *p = find_process(b, (int32_t)(uint32_t)owner);
+	struct fl_told_image *image = calloc(1, sizeof(*image)), **at;
+
+	p = p ? p : add_process(b, (int32_t)(uint32_t)owner);
+	if (!p || !image) {
+		free(image);
+		return NULL;
+	}
+	image->number = (uint32_t)(owner >> 32);
+	at = &p->newest;
+	while (*at && (*at)->number > image->number)
+		at = &(*at)->older;
+	image->older = *at;
+	*at = image;
+	return image;
+}
+
+/* ---- blocks of rows ---------------------------------------------------------------------- */
+
+/* Out of a list of rows, or of blocks, which are `each` 1: how many stay. */
+static uint32_t remove_of(uint32_t *list, uint32_t n, uint32_t each, uint32_t block)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] / each != block)
+			list[kept++] = list[i];
+	return kept;
+}
+
+/* An image that has none is not kept: so there are no more of them than blocks, whatever
+ * stands there. */
+static void forget_block(struct fl_originals *b, uint32_t block)
+{
+	uint64_t owner = b->told[block].owner;
+	struct fl_told_image *image = find_image(b, owner), **at;
+
+	if (!image || !owner)
+		return;
+	b->n_open = remove_of(b->open, b->n_open, 1, block);
+	b->n_late = remove_of(b->late, b->n_late, b->n_rows, block);
+	b->told[block] = (struct fl_body_block){ 0 };
+	b->n_used--;
+	if (--image->n_blocks)
+		return;
+	at = &find_process(b, (int32_t)(uint32_t)owner)->newest;
+	while (*at != image)
+		at = &(*at)->older;
+	*at = image->older;
+	b->n_held -= image->n;
+	b->n_ended -= image->ended_ns != 0;
+	free(image->of);
+	free(image);
+}
+
+static void meet_block(struct fl_originals *b, uint32_t block, uint64_t owner)
+{
+	struct fl_told_image *image;
+
+	forget_block(b, block);
+	image = owner ? find_image(b, owner) : NULL;
+	image = image || !owner ? image : add_image(b, owner);
+	if (!image)
+		return;
+	image->n_blocks++;
+	b->told[block].owner = owner;
+	b->open[b->n_open++] = block;
+	b->n_used++;
+}
+
+static void look_at_claims(struct fl_originals *b)
+{
+	const struct fl_body_block *blocks = fl_shm_body_blocks(b->shm);
+	/* (K) pairs with (L) in channel/body.c */
+	uint32_t claims = load_acquire(&b->shm->body_claims);
+
+	if (claims == b->claims)
+		return;
+	b->claims = claims;
+	for (uint32_t i = 0; i < b->n_told; i++) {
+		uint64_t owner = load_relaxed(&blocks[i].owner);
+
+		if (owner != b->told[i].owner)
+			meet_block(b, i, owner);
+	}
+}
+
+static uint32_t claimed_rows(const struct fl_originals *b, uint32_t block)
+{
+	uint32_t n = load_relaxed(&fl_shm_body_blocks(b->shm)[block].n);
+
+	return n < b->n_rows ? n : b->n_rows;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* No more than there are rows in all. */
+static void add_body(struct fl_originals *b, struct fl_told_image *p,
+		     const struct fl_told_body *body)
+{
+	if (!p || b->n_held >= (uint64_t)b->n_told * b->n_rows ||
+	    fl_array_room(&p->of, p->n, sizeof(*p->of)))
 		return;
 	if (p->n_sorted == p->n && (!p->n || p->of[p->n - 1].lo <= body->lo))
 		p->n_sorted++;
 	p->of[p->n++] = *body;
+	b->n_held++;
 }
 
 /* False: it is not written. It is nobody's, until somebody looks again. */
@@ -71,9 +192,9 @@ static bool take_written(struct fl_originals *b, uint32_t i)
 	uint64_t lo = load_acquire(&row->lo);
 
 	if (lo)
-		add_body(b, &(struct fl_told_body){ lo, load_relaxed(&row->function),
-						    load_relaxed(&row->bytes), i },
-			 load_relaxed(&row->pid));
+		add_body(b, find_image(b, b->told[i / b->n_rows].owner),
+			 &(struct fl_told_body){ lo, load_relaxed(&row->function),
+						 load_relaxed(&row->bytes), b->next_number++ });
 	return lo != 0;
 }
 
@@ -87,22 +208,38 @@ static void take_late(struct fl_originals *b)
 	b->n_late = kept;
 }
 
+static void take_open(struct fl_originals *b)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < b->n_open; i++) {
+		uint32_t block = b->open[i], first = block * b->n_rows;
+		uint32_t n = claimed_rows(b, block), *told = &b->told[block].n;
+
+		for (; *told < n; *told += 1)
+			if (!take_written(b, first + *told) &&
+			    !fl_array_room(&b->late, b->n_late, sizeof(*b->late)))
+				b->late[b->n_late++] = first + *told;
+		if (*told < b->n_rows)
+			b->open[kept++] = block;
+	}
+	b->n_open = kept;
+}
+
 /* Is there more than when somebody looked last? What was not written then may be now. */
 static bool look_for_more(struct fl_originals *b)
 {
-	uint32_t claimed = load_relaxed(&b->shm->n_bodies);
-	uint32_t told = claimed < b->most ? claimed : b->most;
-	uint64_t more = b->n_late + (uint64_t)(told > b->told ? told - b->told : 0);
+	uint64_t more = b->n_late;
 
+	look_at_claims(b);
+	for (uint32_t i = 0; i < b->n_open; i++)
+		more += claimed_rows(b, b->open[i]) - b->told[b->open[i]].n;
 	b->credit += ROWS_A_MISS;
 	if (!more || more > b->credit)
 		return false;
 	b->credit -= more;
 	take_late(b);
-	for (; b->told < told; b->told++)
-		if (!take_written(b, b->told) &&
-		    !fl_array_room(&b->late, b->n_late, sizeof(*b->late)))
-			b->late[b->n_late++] = b->told;
+	take_open(b);
 	return true;
 }
 
@@ -112,10 +249,10 @@ static int by_place(const void *a, const void *b)
 
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
 }
 
-static void sort_bodies(struct fl_originals *b, struct fl_originals_of *p)
+static void sort_bodies(struct fl_originals *b, struct fl_told_image *p)
 {
 	if (p->n_sorted == p->n || p->n > b->credit)
 		return;
@@ -124,21 +261,121 @@ static void sort_bodies(struct fl_originals *b, struct fl_originals_of *p)
 	p->n_sorted = p->n;
 }
 
+/* ---- who has ended ----------------------------------------------------------------------- */
+
+/* A thread that is about to end executes nothing of the program. */
+static bool is_process_gone(int32_t pid)
+{
+	struct fl_process_status status;
+	int err = fl_os_process_status(pid, &status);
+
+	return err ? err == -ENOENT || err == -ESRCH :
+	       status.ends && fl_os_thread_count(pid) <= 1;
+}
+
+/* Of the first process all may be asked at the end. */
+static void find_ended(struct fl_originals *b)
+{
+	const struct fl_process *rows = fl_shm_processes(b->shm);
+	uint32_t n = load_relaxed(&b->shm->n_processes);
+
+	for (uint32_t i = 0; i < n && i < FL_MAX_PROCESSES; i++) {
+		struct fl_originals_of *p = find_process(b, load_relaxed(&rows[i].pid));
+
+		if (p)
+			p->image = load_relaxed(&rows[i].image);
+	}
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct fl_originals_of *p = &b->processes[i];
+		bool is_gone = p->newest && p->pid != load_relaxed(&rows[0].pid) &&
+			       is_process_gone(p->pid);
+
+		for (struct fl_told_image *image = p->newest; image; image = image->older) {
+			if (image->ended_ns || !(is_gone || image->number < p->image))
+				continue;
+			image->ended_ns = fl_os_monotonic_ns();
+			b->n_ended++;
+		}
+	}
+}
+
+static void free_block(struct fl_originals *b, uint32_t block)
+{
+	struct fl_body_block *row = &fl_shm_body_blocks(b->shm)[block];
+
+	for (uint32_t i = claimed_rows(b, block); i-- > 0;)
+		store_relaxed(&b->rows[block * b->n_rows + i].lo, 0);
+	store_relaxed(&row->n, 0);
+	/* (F) pairs with (C) in channel/body.c */
+	store_release(&row->owner, 0);
+	store_relaxed(&b->shm->body_freed, load_relaxed(&b->shm->body_freed) + 1);
+	b->credit += TIMES * (uint64_t)b->n_rows;
+}
+
+static bool is_needed_no_more(const struct fl_originals *b, uint64_t owner, uint64_t settled)
+{
+	const struct fl_told_image *image = find_image(b, owner);
+
+	return image && image->ended_ns && image->ended_ns < settled &&
+	       !(b->has_heirs && b->has_heirs(b->arg, (int32_t)(uint32_t)owner));
+}
+
+static void free_ended(struct fl_originals *b, uint64_t settled)
+{
+	const struct fl_body_block *blocks = fl_shm_body_blocks(b->shm);
+
+	for (uint32_t i = 0; i < b->n_told && b->n_ended; i++) {
+		uint64_t owner = b->told[i].owner;
+
+		if (!owner || load_relaxed(&blocks[i].owner) != owner ||
+		    !is_needed_no_more(b, owner, settled))
+			continue;
+		free_block(b, i);
+		forget_block(b, i);
+	}
+}
+
+/* As long as most are free it costs nothing to let them be. A claim counts twice. */
+void fl_originals_turn(struct fl_originals *b, uint64_t settled)
+{
+	enum { FULL_NS = 5000000 };
+	uint32_t claims = b->shm ? load_relaxed(&b->shm->body_claims) : b->swept_claims;
+	uint64_t now = fl_os_monotonic_ns();
+
+	if (claims - b->swept_claims > b->n_told / 4 ||
+	    (b->n_used > b->n_told / 4 * 3 && now - b->swept_ns > FULL_NS)) {
+		b->swept_claims = claims;
+		b->swept_ns = now;
+		look_at_claims(b);
+		find_ended(b);
+	}
+	if (b->n_ended)
+		free_ended(b, settled);
+}
+
 /* ---- who has the address --------------------------------------------------------------- */
 
-static const struct fl_told_body *body_of(struct fl_originals *b, struct fl_originals_of *p,
+static const struct fl_told_body *body_in(struct fl_originals *b, struct fl_told_image *p,
 					  uint64_t at)
 {
 	size_t n;
 
-	if (!p)
-		return NULL;
 	sort_bodies(b, p);
 	n = fl_rows_from(p->of, p->n_sorted, sizeof(*p->of), at);
 	for (size_t i = 1; i <= n && i <= FEW; i++)
 		if (at - p->of[n - i].lo < p->of[n - i].bytes)
 			return &p->of[n - i];
 	return NULL;
+}
+
+static const struct fl_told_body *body_of(struct fl_originals *b,
+					  const struct fl_originals_of *p, uint64_t at)
+{
+	const struct fl_told_body *body = NULL;
+
+	for (struct fl_told_image *i = p ? p->newest : NULL; i && !body; i = i->older)
+		body = body_in(b, i, at);
+	return body;
 }
 
 int32_t fl_originals_parent(const struct fl_originals *b, int32_t pid)
@@ -205,7 +442,7 @@ uint32_t fl_originals_block(const struct fl_originals *b, int32_t pid, uint64_t 
 
 void fl_originals_look(struct fl_originals *b)
 {
-	b->credit += b->most;
+	b->credit += (uint64_t)b->n_told * b->n_rows;
 	if (b->shm)
 		look_for_more(b);
 }
@@ -213,18 +450,21 @@ void fl_originals_look(struct fl_originals *b)
 void fl_originals_each(struct fl_originals *b, int32_t pid,
 		       void (*each)(void *arg, const struct fl_told_body *), void *arg)
 {
-	struct fl_originals_of *p = find_process(b, pid);
+	const struct fl_originals_of *p = find_process(b, pid);
 
-	if (p)
-		sort_bodies(b, p);
-	for (uint32_t i = 0; p && i < p->n_sorted; i++)
-		each(arg, &p->of[i]);
+	for (struct fl_told_image *image = p ? p->newest : NULL; image; image = image->older) {
+		sort_bodies(b, image);
+		for (uint32_t i = 0; i < image->n_sorted; i++)
+			each(arg, &image->of[i]);
+	}
 }
 
 void fl_originals_close(struct fl_originals *b)
 {
-	for (uint32_t i = 0; i < b->n; i++)
-		free(b->processes[i].of);
+	for (uint32_t i = 0; i < b->n_told; i++)
+		forget_block(b, i);
+	free(b->told);
+	free(b->open);
 	free(b->processes);
 	free(b->late);
 	fl_hash_free(&b->by_pid);

@@ -6,10 +6,20 @@
 
 #include "channel/channel.h"
 
-/* Where a body stands, as its process told in that row of the region. */
+/* Where a body stands, as its process told; of two at one place the later one is there. */
 struct fl_told_body {
 	uint64_t lo, function;
-	uint32_t bytes, row;
+	uint32_t bytes, number;
+};
+
+/* What one image of a process told. */
+struct fl_told_image {
+	uint32_t number;
+	uint32_t n_blocks;		/* of the region's rows */
+	struct fl_told_body *of;
+	uint32_t n, n_sorted;		/* by place, those told last behind others */
+	uint64_t ended_ns;		/* by then it had; 0: not known to */
+	struct fl_told_image *older;	/* of its process */
 };
 
 /* Rows of the region's, as they were copied; zeros: none. */
@@ -17,22 +27,33 @@ struct fl_originals {
 	struct fl_region *shm;
 	const struct fl_glue_range *blocks;	/* the region's; most_blocks at most */
 	uint32_t most_blocks;
-	const struct fl_body_row *rows;	/* the region's; most of them at most */
-	uint32_t most;
+	struct fl_body_row *rows;	/* the region's, by blocks of so many rows: */
+	uint32_t n_rows;
+	struct fl_body_block *told;	/* by block, whose it was and how many of its rows were
+					 * met; n_told */
+	uint32_t n_told;
+	uint32_t *open, n_open;		/* blocks that have rows which nobody has claimed */
+	uint32_t claims;		/* of blocks, that were looked at */
 	struct fl_originals_of {
 		int32_t pid;
-		struct fl_told_body *of;
-		uint32_t n, n_sorted;	/* by place, those told last behind others */
+		uint32_t image;		/* the one that lives, as it says; 0: not known */
+		struct fl_told_image *newest;
 	} *processes;
 	uint32_t n;
 	struct fl_hash by_pid;
 	uint32_t *late;			/* rows that were not written when they were met */
 	uint32_t n_late;
-	uint32_t told;			/* rows that have been met */
+	uint64_t n_held;		/* rows that are kept, of all images */
+	uint32_t next_number;
 	uint64_t credit;		/* rows that may be copied or sorted, however they
 					 * change */
+	uint32_t n_used, n_ended;	/* blocks that are somebody's; images that have ended */
+	uint32_t swept_claims;		/* when was looked last who has ended */
+	uint64_t swept_ns;
 	int32_t (*parent)(const void *arg, int32_t pid);	/* whose image its own was
 					 * forked of; 0: nobody's. NULL: of all */
+	bool (*has_heirs)(const void *arg, int32_t pid);	/* does an image live that was
+					 * forked of its own? */
 	const void *arg;
 };
 
@@ -49,9 +70,12 @@ int32_t fl_originals_parent(const struct fl_originals *, int32_t pid);
  * parents', with what unwinds them; of several the one that was told last. 0: in none. */
 uint32_t fl_originals_block(const struct fl_originals *, int32_t pid, uint64_t at,
 			    struct fl_glue_range *);
+/* Gives blocks back whose images have ended, where blocks become few. Samples of before
+ * `settled` have been looked at. */
+void fl_originals_turn(struct fl_originals *, uint64_t settled);
 /* At the end, look for more once more. */
 void fl_originals_look(struct fl_originals *);
-/* Each of the process's own that is known, ascending. */
+/* Each of the process's own that is known, of its last image first. */
 void fl_originals_each(struct fl_originals *, int32_t pid,
 		       void (*each)(void *arg, const struct fl_told_body *), void *arg);
 void fl_originals_close(struct fl_originals *);

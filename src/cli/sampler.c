@@ -387,10 +387,16 @@ static int32_t parent_of(const void *mapped, int32_t pid)
 	return p ? p->parent : 0;
 }
 
+static bool has_heirs(const void *mapped, int32_t pid)
+{
+	return fl_mapped_has_heirs(mapped, pid);
+}
+
 void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)
 {
 	s->originals = s->stacks.bodies.originals = originals;
 	originals->parent = parent_of;
+	originals->has_heirs = has_heirs;
 	originals->arg = &s->mapped;
 }
 
@@ -406,6 +412,8 @@ void fl_sampler_poll(struct fl_sampler *s)
 	fl_perf_rings_take(&s->seldom, take_record, s);
 	if (s->n_moments)
 		settle(s, now - SETTLED_NS);
+	if (s->originals)
+		fl_originals_turn(s->originals, now - SETTLED_NS);
 }
 
 void fl_sampler_stop(struct fl_sampler *s)
@@ -595,8 +603,10 @@ void fl_sampler_close(struct fl_sampler *s)
 	if (!s)
 		return;
 	fl_perf_rings_close(&s->far);
-	if (s->originals)
+	if (s->originals) {
 		s->originals->parent = NULL;
+		s->originals->has_heirs = NULL;
+	}
 	fl_perf_rings_close(&s->rings);
 	fl_perf_rings_close(&s->seldom);
 	fl_stacks_close(&s->stacks);

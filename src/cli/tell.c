@@ -154,8 +154,8 @@ static void tell_left_out(const struct fl_session *s)
 		fl_say("there was room for %u pieces of glue: time in others counts as the "
 		       "program's; --sites=N makes room", s->max_glue);
 	if (s->shm->left_out & FL_LEFT_BODIES)
-		fl_say("there was room for %u bodies of functions: time in others counts as "
-		       "flick's; --sites=N makes room", s->functions.max_sites);
+		fl_say("there was room for %u bodies of functions at a time: time in others "
+		       "counts as flick's; --sites=N makes room", s->functions.max_sites);
 }
 
 /* XRay's runtime, for one. What it counts may be the same site several times. */

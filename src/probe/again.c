@@ -53,7 +53,8 @@ enum { SETS = 1 << 14 };
 static struct set *sets;		/* all that is here W under the lock */
 static uint32_t n_sets;
 static struct set *open_set;		/* NULL: nothing is kept now */
-static uint32_t first_glue, first_body;
+static uint32_t first_glue;
+static uint32_t first_body[FL_BODY_BLOCKS];	/* rows that each block had */
 
 /* May another recording use what this one makes, and the other way round? */
 static bool is_shared(const struct fl_region *m)
@@ -66,6 +67,15 @@ void fl_again_forget(uintptr_t lo, uintptr_t hi)
 	for (uint32_t i = 0; i < n_sets; i++)
 		if (sets[i].lo < hi && lo < sets[i].hi)
 			sets[i].is_whole = false;
+}
+
+/* Of a block of bodies; all are this process's, as no other one is recorded. */
+static uint32_t rows_of(uint32_t block)
+{
+	const struct fl_region *m = fl_table.shm;
+	uint32_t n = load_relaxed(&fl_shm_body_blocks(fl_table.shm)[block].n);
+
+	return n < m->body_rows ? n : m->body_rows;
 }
 
 void fl_again_begin(const struct fl_known *k, uint32_t first, uint32_t end)
@@ -88,7 +98,8 @@ void fl_again_begin(const struct fl_known *k, uint32_t first, uint32_t end)
 	n_sets++;
 	open_set = set;
 	first_glue = load_relaxed(&m->n_glue);
-	first_body = load_relaxed(&m->n_bodies);
+	for (uint32_t i = 0; i < m->n_body_blocks; i++)
+		first_body[i] = rows_of(i);
 }
 
 void fl_again_keep(uint32_t id, const struct fl_made *made)
@@ -107,41 +118,44 @@ void fl_again_keep(uint32_t id, const struct fl_made *made)
 	__builtin_memcpy(to->old, p->bytes[FL_OLD], sizeof to->old);
 }
 
-static void *remember_rows(const void *from, size_t bytes)
+/* All bodies that were told since; false: no memory. */
+static bool remember_bodies(struct set *set)
 {
-	void *to = bytes ? fl_table_map(bytes) : NULL;
+	struct fl_region *m = fl_table.shm;
+	const struct fl_body_row *rows = fl_shm_bodies(m);
+	uint32_t n = 0;
 
-	if (to)
-		__builtin_memcpy(to, from, bytes);
-	return to;
+	for (uint32_t i = 0; i < m->n_body_blocks; i++)
+		n += rows_of(i) - first_body[i];
+	set->bodies = n ? fl_table_map(n * sizeof *set->bodies) : NULL;
+	if (n && !set->bodies)
+		return false;
+	for (uint32_t i = 0; i < m->n_body_blocks; i++)
+		for (uint32_t k = first_body[i]; k < rows_of(i); k++)
+			set->bodies[set->n_bodies++] = rows[i * m->body_rows + k];
+	return true;
 }
 
-/* Rows that there was no room for are nobody's: then the set is not known. */
-static uint32_t rows_since(uint32_t first, uint32_t now, uint32_t most)
-{
-	return now <= most && now >= first ? now - first : UINT32_MAX;
-}
-
-/* One that is not whole leaves what it would have remembered its probes by. */
+/* One that is not whole leaves what it would have remembered its probes by. Where a row had no
+ * room it is not. */
 void fl_again_end(int err)
 {
 	struct fl_region *m = fl_table.shm;
 	struct set *set = open_set;
-	uint32_t glue, bodies;
+	uint32_t glue = load_relaxed(&m->n_glue);
 
 	open_set = NULL;
-	if (!set || err)
+	if (!set || err || load_relaxed(&m->left_out) & FL_LEFT_BODIES)
 		return;
-	glue = rows_since(first_glue, load_relaxed(&m->n_glue), m->max_glue);
-	bodies = rows_since(first_body, load_relaxed(&m->n_bodies), m->max_sites);
-	if (glue == UINT32_MAX || bodies == UINT32_MAX)
+	if (glue > m->max_glue || glue <= first_glue)
 		return;
-	set->glue = remember_rows(fl_shm_glue(m) + first_glue, glue * sizeof *set->glue);
-	set->bodies = remember_rows(fl_shm_bodies(m) + first_body,
-				    bodies * sizeof *set->bodies);
+	glue -= first_glue;
+	set->glue = fl_table_map(glue * sizeof *set->glue);
+	if (!set->glue)
+		return;
+	__builtin_memcpy(set->glue, fl_shm_glue(m) + first_glue, glue * sizeof *set->glue);
 	set->n_glue = glue;
-	set->n_bodies = bodies;
-	set->is_whole = set->glue && (set->bodies || !bodies);
+	set->is_whole = remember_bodies(set);
 }
 
 uint32_t fl_again_before(uint32_t set, const struct fl_known *k)

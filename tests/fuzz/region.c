@@ -33,6 +33,7 @@ static struct fl_shm_site *sites;
 static struct fl_shm_module *modules;
 static struct fl_originals bodies;
 static struct fl_body_row *body_rows;
+static struct fl_body_block *body_blocks;
 static uint32_t is_over, seed;
 
 static void feed(void *arg, const struct fl_batch *b)
@@ -129,7 +130,8 @@ static void act(struct stroke s)
 		((uint32_t *)sites)[s.at % (SITES * 10)] = s.value;
 		break;
 	case 3:
-		((uint32_t *)(s.how & 32 ? (void *)body_rows : modules))[s.at % 1024] = s.value;
+		((uint32_t *)(s.how & 64 ? (void *)body_blocks :
+			      s.how & 32 ? (void *)body_rows : modules))[s.at % 1024] = s.value;
 		break;
 	case 4:
 		live(s.at, s.value);
@@ -142,6 +144,8 @@ static void act(struct stroke s)
 		m->n_modules = s.value >> 16;
 	}
 	look(s.how);
+	if (s.how & 128)
+		fl_originals_turn(&bodies, UINT64_MAX);
 	if (s.how & 16)
 		fl_originals_at(&bodies, (int32_t)s.value, (uint64_t)s.at << 4);
 }
@@ -169,6 +173,7 @@ static int open_all(uint8_t mode)
 	sites = fl_shm_sites(m);
 	modules = fl_shm_modules(m);
 	body_rows = fl_shm_bodies(m);
+	body_blocks = fl_shm_body_blocks(m);
 	fl_originals_open(&bodies, m);
 	view = (struct fl_view){ .ns_per_tick = 0.4, .name = name_of, .owner = &functions,
 				 .live = sites, .framed = 6,

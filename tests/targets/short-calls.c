@@ -7,7 +7,7 @@
  *
  * HOW N: N children do that, but for seldom_long(), and each takes so many SECONDS. `fork`: one
  * behind the other; `exec`: the same, as a program that each executes; `pool`: all at once;
- * `nested`: each is a child's child.
+ * `nested`: each is a child's child; `orphan`: likewise, and its parent ends at once.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -99,6 +99,8 @@ static void be_child(char **argv, double seconds)
 		await_children();
 		_exit(0);
 	}
+	if (!strcmp(argv[2], "orphan") && fork())
+		_exit(0);
 	work(seconds);
 	_exit(0);
 }

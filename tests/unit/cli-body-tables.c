@@ -118,6 +118,7 @@ static int set_up(void **state)
 	rig = rig_open(2, ROWS, FL_ACT_TIME);
 	rig->m->max_sites = ROWS;
 	fl_region = rig->m;
+	fl_first = (struct fl_channel){ .region = rig->m };
 	fl_originals_open(&originals, rig->m);
 	originals.parent = parent_is;
 	tables = (struct fl_body_tables){ .originals = &originals };

@@ -143,6 +143,45 @@ static void many_come_and_go(void **state)
 				 i % 2 ? cc : sh);
 }
 
+/* As long as somebody is there whose image was forked of it, by whomever in between. */
+static void a_parent_has_heirs_as_long_as_one_of_them_is_there(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(GRANDCHILD, CHILD);
+	assert_true(fl_mapped_has_heirs(&mapped, SHELL));
+	fl_mapped_exit(&mapped, CHILD);
+	assert_true(fl_mapped_has_heirs(&mapped, SHELL));
+	assert_true(fl_mapped_has_heirs(&mapped, CHILD));
+	fl_mapped_exit(&mapped, GRANDCHILD);
+	assert_false(fl_mapped_has_heirs(&mapped, CHILD));
+	assert_false(fl_mapped_has_heirs(&mapped, SHELL));
+}
+
+static void who_becomes_another_program_is_no_heir(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(GRANDCHILD, SHELL);
+	fl_mapped_exec(&mapped, CHILD);
+	assert_true(fl_mapped_has_heirs(&mapped, SHELL));
+	fl_mapped_exec(&mapped, GRANDCHILD);
+	assert_false(fl_mapped_has_heirs(&mapped, SHELL));
+	fl_mapped_exit(&mapped, CHILD);		/* that is no one's any more */
+	begin(CHILD, SHELL);
+	fl_mapped_exit(&mapped, GRANDCHILD);
+	assert_true(fl_mapped_has_heirs(&mapped, SHELL));
+}
+
+static void a_number_that_is_used_again_is_one_heir(void **state)
+{
+	(void)state;
+	begin(CHILD, SHELL);
+	begin(CHILD, SHELL);		/* that it has ended was not told */
+	fl_mapped_exit(&mapped, CHILD);
+	assert_false(fl_mapped_has_heirs(&mapped, SHELL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +193,9 @@ int main(void)
 		TEST(another_process_with_its_number_has_nothing_of_it),
 		TEST(who_ran_before_is_there_for_good),
 		TEST(many_come_and_go),
+		TEST(a_parent_has_heirs_as_long_as_one_of_them_is_there),
+		TEST(who_becomes_another_program_is_no_heir),
+		TEST(a_number_that_is_used_again_is_one_heir),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

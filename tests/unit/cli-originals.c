@@ -14,7 +14,7 @@
 #include "cli/originals.h"
 #include "os/os.h"
 
-enum { ROWS = 40, OTHER = 1000000 };
+enum { ROWS = 40, BLOCKS = 5, OTHER = 1000000 };
 
 static struct rig *rig;
 static struct fl_originals bodies;
@@ -23,8 +23,10 @@ static int set_up(void **state)
 {
 	(void)state;
 	rig = rig_open(2, ROWS, FL_ACT_TIME);
-	rig->m->max_sites = ROWS;
+	rig->m->n_body_blocks = BLOCKS;
+	rig->m->body_rows = ROWS / BLOCKS;
 	fl_region = rig->m;
+	fl_first = (struct fl_channel){ .region = rig->m };
 	fl_originals_open(&bodies, rig->m);
 	return 0;
 }
@@ -70,14 +72,10 @@ static void what_is_told_later_is_found(void **state)
 
 static void a_child_has_its_parents_and_two_processes_their_own(void **state)
 {
-	struct fl_body_row *rows = fl_shm_bodies(rig->m);
-
 	(void)state;
 	fl_channel_tell_body(fl_os_pid(), 1, 0x1000, 8);
-	fl_channel_tell_body(fl_os_pid(), 2, 0x1000, 8);
-	rows[1].pid = OTHER;
-	fl_channel_tell_body(fl_os_pid(), 3, 0x2000, 8);
-	rows[2].pid = OTHER;
+	fl_channel_tell_body(OTHER, 2, 0x1000, 8);
+	fl_channel_tell_body(OTHER, 3, 0x2000, 8);
 	assert_int_equal(original(0x1000), 1);
 	assert_int_equal(fl_originals_at(&bodies, OTHER, 0x1000), 2);
 	assert_int_equal(fl_originals_at(&bodies, OTHER + 1, 0x2000), 3);
@@ -91,15 +89,13 @@ static int32_t parent_is(const void *arg, int32_t pid)
 /* Of whom the parents are known, what others have there is nothing. */
 static void a_body_is_ones_own_or_ones_parents(void **state)
 {
-	struct fl_body_row *rows = fl_shm_bodies(rig->m);
 	int32_t parent = OTHER + 1;
 
 	(void)state;
 	bodies.parent = parent_is;
 	bodies.arg = &parent;
 	fl_channel_tell_body(fl_os_pid(), 1, 0x1000, 8);
-	fl_channel_tell_body(fl_os_pid(), 2, 0x2000, 8);
-	rows[1].pid = OTHER;
+	fl_channel_tell_body(OTHER, 2, 0x2000, 8);
 	assert_null(fl_originals_body(&bodies, OTHER, 0x1000));	/* its parent is its own */
 	parent = fl_os_pid();
 	assert_int_equal(fl_originals_body(&bodies, OTHER, 0x1000)->function, 1);
@@ -109,14 +105,10 @@ static void a_body_is_ones_own_or_ones_parents(void **state)
 
 static void of_many_processes_at_one_place_each_has_its_own(void **state)
 {
-	struct fl_body_row *rows = fl_shm_bodies(rig->m);
-
 	(void)state;
-	for (int32_t i = 0; i < ROWS; i++) {
-		fl_channel_tell_body(fl_os_pid(), (uintptr_t)i + 1, 0x1000, 8);
-		rows[i].pid = OTHER + i;
-	}
-	for (int32_t i = 0; i < ROWS; i++)
+	for (int32_t i = 0; i < BLOCKS; i++)
+		fl_channel_tell_body(OTHER + i, (uintptr_t)i + 1, 0x1000, 8);
+	for (int32_t i = 0; i < BLOCKS; i++)
 		assert_int_equal(fl_originals_at(&bodies, OTHER + i, 0x1000), i + 1);
 }
 
@@ -186,22 +178,160 @@ static void who_looks_is_not_kept_busy(void **state)
 	fl_channel_tell_body(fl_os_pid(), 1, 0x2000, 8);
 	assert_int_equal(original(0x2000), 1);
 	bodies.credit = 0;
-	bodies.most = rig->m->n_bodies = UINT32_MAX;
+	bodies.n_rows = fl_shm_body_blocks(rig->m)->n = UINT32_MAX;
 	assert_int_equal(original(0x1000), 0x1000);
 }
 
 static void what_a_target_scribbles_is_only_an_address(void **state)
 {
 	struct fl_body_row *rows = fl_shm_bodies(rig->m);
+	struct fl_body_block *blocks = fl_shm_body_blocks(rig->m);
 
 	(void)state;
-	rig->m->n_bodies = UINT32_MAX;
 	for (uint32_t i = 0; i < ROWS; i++)
 		rows[i] = (struct fl_body_row){ .lo = UINT64_MAX - i, .bytes = UINT32_MAX,
 						.function = i,
 						.pid = (int32_t)(i * 0x9e3779b9) };
-	assert_true(original(UINT64_MAX) < ROWS);
-	assert_int_equal(original(0x1000), 0x1000);
+	for (uint32_t k = 0; k < 100; k++) {
+		for (uint32_t i = 0; i < BLOCKS; i++)
+			blocks[i] = (struct fl_body_block){
+				.owner = (k + i) * 0x9e3779b97f4a7c15, .n = UINT32_MAX - k };
+		rig->m->body_claims++;
+		assert_true(original(UINT64_MAX) < ROWS);
+		assert_int_equal(original(0x1000), 0x1000);
+		assert_true(bodies.n_held <= ROWS);
+	}
+}
+
+/* ---- blocks are used again --------------------------------------------------------------- */
+
+static bool has_heirs;
+
+static bool say_heirs(const void *arg, int32_t pid)
+{
+	(void)arg;
+	(void)pid;
+	return has_heirs;
+}
+
+static uint64_t owner_of(uint32_t block)
+{
+	return fl_shm_body_blocks(rig->m)[block].owner;
+}
+
+/* Rows of all blocks but one are a child's, which has ended and whose parent has not waited. */
+static pid_t leave_rows_of_a_child(void)
+{
+	pid_t pid = fork();
+	siginfo_t ended;
+
+	if (!pid) {
+		for (uintptr_t i = 0; i < ROWS - ROWS / BLOCKS; i++)
+			fl_channel_tell_body(fl_os_pid(), i + 1, 0x1000 + i * 0x10, 8);
+		_exit(0);
+	}
+	assert_int_equal(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+	return pid;
+}
+
+static void who_has_ended_leaves_room(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		pid_t pid = leave_rows_of_a_child();
+
+		fl_originals_turn(&bodies, 0);
+		assert_int_equal(fl_originals_at(&bodies, pid, 0x1008 - 1), 1);
+		assert_int_equal(owner_of(0), fl_body_owner(pid, 0));
+		fl_originals_turn(&bodies, UINT64_MAX);
+		assert_int_equal(fl_originals_at(&bodies, pid, 0x1000), 0x1000);
+		assert_int_equal(owner_of(0), 0);
+		assert_int_equal(bodies.n_held + bodies.n_used + bodies.n_ended, 0);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+	}
+	assert_int_equal(rig->m->left_out, 0);
+}
+
+/* Their samples are in bodies of the parent's. */
+static void as_long_as_a_child_of_its_lives_its_rows_are_kept(void **state)
+{
+	pid_t pid = leave_rows_of_a_child();
+
+	(void)state;
+	has_heirs = true;
+	bodies.has_heirs = say_heirs;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), fl_body_owner(pid, 0));
+	has_heirs = false;
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), 0);
+}
+
+static void claim_all_of(int32_t pid, uint32_t image)
+{
+	for (uintptr_t i = 0; i < ROWS; i++)
+		fl_body_put(&fl_first, image, &(struct fl_body_row){
+			0x1000 + i * 0x10, i + 1, 8, pid });
+}
+
+static void rows_of_who_lives_stay(void **state)
+{
+	(void)state;
+	claim_all_of(fl_os_pid(), 7);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(original(0x1000), 1);
+	assert_int_equal(owner_of(BLOCKS - 1), fl_body_owner(fl_os_pid(), 7));
+	assert_int_equal(rig->m->left_out, 0);
+	claim_all_of(fl_os_pid(), 8);
+	assert_int_equal(rig->m->left_out, FL_LEFT_BODIES);
+}
+
+/* The one before has ended, though the process has not. */
+static void an_exec_leaves_room(void **state)
+{
+	(void)state;
+	claim_all_of(fl_os_pid(), 7);
+	fl_shm_processes(rig->m)[1] = (struct fl_process){ .pid = fl_os_pid(), .image = 8 };
+	rig->m->n_processes = 2;
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), 0);
+	claim_all_of(fl_os_pid(), 8);
+	assert_int_equal(original(0x1000), 1);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), fl_body_owner(fl_os_pid(), 8));
+}
+
+/* They are not what was there before, and not told when they are not written. */
+static void rows_that_are_used_again_are_empty_at_first(void **state)
+{
+	pid_t pid = leave_rows_of_a_child();
+
+	(void)state;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	for (uint32_t i = 0; i < ROWS; i++)
+		assert_int_equal(fl_shm_bodies(rig->m)[i].lo, 0);
+	claim_all_of(OTHER, 1);
+	fl_shm_bodies(rig->m)[0].lo = 0;
+	assert_int_equal(fl_originals_at(&bodies, OTHER, 0x1000), 0x1000);
+	fl_shm_bodies(rig->m)[0].lo = 0x1000;
+	assert_int_equal(fl_originals_at(&bodies, OTHER, 0x1000), 1);
+}
+
+/* Wherever it is killed. */
+static void a_block_without_rows_is_given_back(void **state)
+{
+	(void)state;
+	fl_shm_body_blocks(rig->m)[0].owner = fl_body_owner(OTHER, 1);
+	claim_all_of(fl_os_pid(), 1);
+	assert_int_equal(rig->m->left_out, FL_LEFT_BODIES);
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), 0);
+	assert_int_equal(owner_of(1), fl_body_owner(fl_os_pid(), 1));
+	fl_body_put(&fl_first, 1, &(struct fl_body_row){ 0x9000, 99, 8, fl_os_pid() });
+	assert_int_equal(original(0x9000), 99);		/* who has found none looks again */
 }
 
 int main(void)
@@ -219,6 +349,12 @@ int main(void)
 		TEST(what_there_is_no_room_for_is_said),
 		TEST(who_looks_is_not_kept_busy),
 		TEST(what_a_target_scribbles_is_only_an_address),
+		TEST(who_has_ended_leaves_room),
+		TEST(as_long_as_a_child_of_its_lives_its_rows_are_kept),
+		TEST(rows_of_who_lives_stay),
+		TEST(an_exec_leaves_room),
+		TEST(rows_that_are_used_again_are_empty_at_first),
+		TEST(a_block_without_rows_is_given_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,9 @@ static void one_wrong_field_is_seen_in_a_region(void **state)
 	NOT_WITH(m->slots_at, m->sites_at, fl_region_is_valid(m));
 	NOT_WITH(m->modules_at, m->glue_at, fl_region_is_valid(m));
 	NOT_WITH(m->bodies_at, m->found_at, fl_region_is_valid(m));
+	NOT_WITH(m->body_rows, m->body_rows + 8, fl_region_is_valid(m));
+	NOT_WITH(m->body_rows, 0, fl_region_is_valid(m));
+	NOT_WITH(m->n_body_blocks, FL_BODY_BLOCKS + 1, fl_region_is_valid(m));
 	NOT_WITH(m->body_rules.text[FL_RULES_BYTES - 1], '+', fl_region_is_valid(m));
 	NOT_WITH(m->body_rules.text[FL_RULES_BYTES - 2], '+', fl_region_is_valid(m));
 	NOT_WITH(m->slot_bytes, m->slot_bytes + 4096, fl_region_is_valid(m));
