@@ -119,6 +119,25 @@ static void read_rules(Dwarf_Frame *f, struct fl_cfi_row *row)
 	}
 }
 
+/* The kernel goes to a file's entry, and the loader does: nobody calls it. Often it is assembly
+ * without a table, as the loader's own. What follows it up to the first function that has one
+ * is the same code, as far as such code is long. */
+static bool is_entry(const struct fl_cfi *c, uint64_t at)
+{
+	enum { LONGEST = 256 };
+	const Elf64_Ehdr *eh = elf64_getehdr(c->elf);
+	uint64_t entry = eh ? eh->e_entry : 0;
+	bool has_table = !entry || at - entry >= LONGEST;
+	Dwarf_Frame *f;
+
+	for (uint64_t i = entry; i <= at && !has_table; i++) {
+		has_table = !dwarf_cfi_addrframe(c->tables, i, &f);
+		if (has_table)
+			free(f);
+	}
+	return !has_table;
+}
+
 static struct fl_cfi_row work_out(struct fl_cfi *c, uint64_t at)
 {
 	struct fl_cfi_row row = { .at = at };
@@ -126,8 +145,10 @@ static struct fl_cfi_row work_out(struct fl_cfi *c, uint64_t at)
 	bool is_signal;
 	int column;
 
-	if (dwarf_cfi_addrframe(c->tables, at, &f))
+	if (dwarf_cfi_addrframe(c->tables, at, &f)) {
+		row.kind = is_entry(c, at) ? FL_CFI_FIRST : FL_CFI_NONE;
 		return row;
+	}
 	column = dwarf_frame_info(f, NULL, NULL, &is_signal);
 	if (column == FL_ARCH_DWARF_RETURN) {
 		row.kind = is_signal ? FL_CFI_INTERRUPTED : FL_CFI_CALLED;

@@ -110,16 +110,6 @@ int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
 	return 0;
 }
 
-static int copy_maps(struct fl_mapped_process *to, const struct fl_mapped_process *from)
-{
-	for (uint32_t i = 0; i < from->n; i++) {
-		if (fl_array_room(&to->maps, i, sizeof(*to->maps)))
-			return -ENOMEM;
-		to->maps[to->n++] = from->maps[i];
-	}
-	return 0;
-}
-
 int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
 {
 	struct fl_mapped_process *p = find_process(m, pid), *from;
@@ -139,7 +129,12 @@ int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
 	from->heirs++;
 	p->is_heir = true;
 	p->program = from->program;
-	return copy_maps(p, from);
+	for (; p->n < from->n; p->n++) {
+		if (fl_array_room(&p->maps, p->n, sizeof(*p->maps)))
+			return -ENOMEM;
+		p->maps[p->n] = from->maps[p->n];
+	}
+	return 0;
 }
 
 /* Its other threads have ended. */

@@ -51,17 +51,6 @@ static struct fl_originals_of *find_process(const struct fl_originals *b, int32_
 	return NULL;
 }
 
-/* NULL: no memory, or a target writes more numbers than there are processes. */
-static struct fl_originals_of *add_process(struct fl_originals *b, int32_t pid)
-{
-	if (b->n == FL_MAX_PROCESSES ||
-	    fl_array_room(&b->processes, b->n, sizeof(*b->processes)) ||
-	    fl_hash_put(&b->by_pid, fl_hash_of(0, (uint32_t)pid), b->n + 1))
-		return NULL;
-	b->processes[b->n] = (struct fl_originals_of){ .pid = pid };
-	return &b->processes[b->n++];
-}
-
 static struct fl_told_image *find_image(const struct fl_originals *b, uint64_t owner)
 {
 	struct fl_originals_of *p = find_process(b, (int32_t)(uint32_t)owner);
@@ -72,17 +61,23 @@ static struct fl_told_image *find_image(const struct fl_originals *b, uint64_t o
 	return image;
 }
 
-/* Images of a process have ascending numbers. NULL: no memory. */
+/* Images of a process have ascending numbers. NULL: no memory, or a target writes more numbers
+ * than there are processes. */
 static struct fl_told_image *add_image(struct fl_originals *b, uint64_t owner)
 {
-	struct fl_originals_of *p = find_process(b, (int32_t)(uint32_t)owner);
-	struct fl_told_image *image = calloc(1, sizeof(*image)), **at;
+	int32_t pid = (int32_t)(uint32_t)owner;
+	struct fl_originals_of *p = find_process(b, pid);
+	struct fl_told_image *image, **at;
 
-	p = p ? p : add_process(b, (int32_t)(uint32_t)owner);
-	if (!p || !image) {
-		free(image);
-		return NULL;
+	if (!p && b->n < FL_MAX_PROCESSES &&
+	    !fl_array_room(&b->processes, b->n, sizeof(*b->processes)) &&
+	    !fl_hash_put(&b->by_pid, fl_hash_of(0, (uint32_t)pid), b->n + 1)) {
+		p = &b->processes[b->n++];
+		*p = (struct fl_originals_of){ .pid = pid };
 	}
+	image = p ? calloc(1, sizeof(*image)) : NULL;
+	if (!image)
+		return NULL;
 	image->number = (uint32_t)(owner >> 32);
 	at = &p->newest;
 	while (*at && (*at)->number > image->number)

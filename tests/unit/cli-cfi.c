@@ -133,6 +133,40 @@ static void a_register_of_a_high_number_is_not_read(void **state)
 	is_read_in_little_memory(f, false);
 }
 
+static int kind_at(struct file *f, uint64_t entry, uint64_t at)
+{
+	struct file *copy = make();
+	struct fl_cfi *c;
+	int kind;
+
+	memcpy(copy, f, sizeof(*f));
+	copy->eh.e_entry = entry;
+	c = fl_cfi_open_bytes((char *)copy, sizeof(*copy), &memory);
+	assert_non_null(c);
+	kind = fl_cfi_row(c, at)->kind;
+	fl_cfi_close(c);
+	return kind;
+}
+
+/* As a loader's own, which is assembly: up to the first function that has one. */
+static void nobody_calls_the_entry_where_it_has_no_table(void **state)
+{
+	struct file *f = make();
+
+	(void)state;
+	f->bad = fde(offsetof(struct file, bad), FUNCTION, 0);
+	assert_int_equal(kind_at(f, 0x1800, 0x1800), FL_CFI_FIRST);
+	assert_int_equal(kind_at(f, 0x1800, 0x18ff), FL_CFI_FIRST);
+	assert_int_equal(kind_at(f, 0x1800, 0x1900), FL_CFI_NONE);
+	assert_int_equal(kind_at(f, 0x1800, 0x17ff), FL_CFI_NONE);
+	assert_int_equal(kind_at(f, GOOD - 8, GOOD - 1), FL_CFI_FIRST);
+	assert_int_equal(kind_at(f, GOOD - 8, GOOD), FL_CFI_CALLED);
+	assert_int_equal(kind_at(f, GOOD - 8, GOOD + 16), FL_CFI_NONE);
+	assert_int_equal(kind_at(f, FUNCTION + 8, FUNCTION + 16), FL_CFI_NONE);
+	assert_int_equal(kind_at(f, 0, 8), FL_CFI_NONE);
+	free(f);
+}
+
 static void a_table_is_no_longer_than_it_is(void **state)
 {
 	struct file *f = make();
@@ -211,6 +245,7 @@ int main(void)
 		cmocka_unit_test(states_that_are_remembered_without_end_are_not_read),
 		cmocka_unit_test(rows_without_end_are_not_read),
 		cmocka_unit_test(a_register_of_a_high_number_is_not_read),
+		cmocka_unit_test(nobody_calls_the_entry_where_it_has_no_table),
 		cmocka_unit_test(a_table_is_no_longer_than_it_is),
 		cmocka_unit_test(one_entry_of_many_functions_is_not_read_as_often),
 		cmocka_unit_test(tables_have_so_much_memory_in_all),
