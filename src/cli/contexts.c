@@ -9,10 +9,11 @@
  * called is taken from other samples as long as these agree: as long as a function has one
  * caller, but for those that it has called itself, however far. Where it has several, and one
  * function is in all ways to it (ways.c), it goes on from there, above a context without a
- * function. If that comes to who was called by nobody the
- * chain is whole; else it stands below such a context, as does what stood in a function and has
- * no chain. What calls itself may have done so any number of times there; these calls are not
- * made up.
+ * function. Samples of the same program tell: in a process tree, what many programs share
+ * is called by others in each, as __libc_start_main by their entries. If that comes to who was
+ * called by nobody the chain is whole; else it stands below such a context, as does what stood
+ * in a function and has no chain. What calls itself may have done so any number of times there;
+ * these calls are not made up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ int fl_contexts_rows(const struct fl_contexts *c, struct flick_rows *r)
 
 /* ---- chains of functions ------------------------------------------------------------- */
 
-/* Who called a function, of all chains: 1 + a function, or one of these. */
+/* Who called a function, of all chains of a program: 1 + a function, or one of these. */
 enum { NOT_SEEN, NOBODY = UINT32_MAX - 1, SEVERAL = UINT32_MAX };
 
 struct folded {
@@ -254,16 +255,38 @@ static uint64_t *copy_samples(const struct fl_profile_samples *from)
 	return to;
 }
 
+/* Of one program, from its first chain on. */
+static void add_program(struct folded *d, uint32_t first, unsigned char *is_added)
+{
+	const struct fl_chains *c = d->in->chains;
+	const char *program = c->of[first].program;
+
+	memset(d->caller, 0, d->p->s->functions.n * sizeof(*d->caller));
+	d->failed |= fl_ways_open(&d->ways, d->p->s->functions.n) != 0;
+	for (uint32_t i = first; i < c->n && !d->failed; i++)
+		if (c->of[i].program == program)
+			note_callers(d, &c->of[i]);
+	if (!d->failed)
+		d->failed = fl_ways_find(&d->ways) != 0;
+	for (uint32_t i = first; i < c->n && !d->failed; i++) {
+		if (c->of[i].program != program)
+			continue;
+		add_chain(d, &c->of[i]);
+		is_added[i] = true;
+	}
+	fl_ways_close(&d->ways);
+}
+
 static void make_tree(struct folded *d)
 {
 	const struct fl_chains *c = d->in->chains;
+	unsigned char *is_added = calloc(c->n + 1, 1);
 
+	d->failed |= !is_added;
 	for (uint32_t i = 0; i < c->n && !d->failed; i++)
-		note_callers(d, &c->of[i]);
-	if (!d->failed)
-		d->failed = fl_ways_find(&d->ways) != 0;
-	for (uint32_t i = 0; i < c->n && !d->failed; i++)
-		add_chain(d, &c->of[i]);
+		if (!is_added[i])
+			add_program(d, i, is_added);
+	free(is_added);
 	add_left(d);
 }
 
@@ -276,14 +299,13 @@ int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
 			 .left_taken = copy_samples(&p->taken) };
 	int err = -ENOMEM;
 
-	if (d.caller && d.left && d.left_taken && !fl_ways_open(&d.ways, s->functions.n))
+	if (d.caller && d.left && d.left_taken)
 		make_tree(&d);
 	else
 		d.failed = true;
 	if (!d.failed)
 		err = fl_contexts_rows(&d.tree, &s->stacks);
 	fl_contexts_free(&d.tree);
-	fl_ways_close(&d.ways);
 	free(d.caller);
 	free(d.steps);
 	free(d.left);

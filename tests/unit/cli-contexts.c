@@ -115,6 +115,13 @@ static int64_t in_all(const char *way)
 	return periods_in(way, "total_ns");
 }
 
+static void let_chain_of(const char *program, const char *places, enum fl_chain_end end,
+			 uint64_t periods)
+{
+	let_chain(places, end, periods);
+	chain[chains.n - 1].program = program;
+}
+
 static void callers_stand_above_whom_they_called(void **state)
 {
 	(void)state;
@@ -137,6 +144,33 @@ static void callers_stand_above_whom_they_called(void **state)
 	assert_int_equal(cell(0, "samples"), 3);
 	assert_int_equal(cell(0, "self_samples"), 1);
 	assert_int_equal(session.stack_ends.unknown, 0);
+}
+
+/* `c` is in a library that both have; `e` is cut above it, and `f` was seen in the other one
+ * alone. */
+static void who_called_in_another_program_tells_nothing(void **state)
+{
+	static const char make_it[] = "/bin/make", cc[] = "/bin/cc";
+
+	(void)state;
+	let_places((const char *const[]){ "a", "b", "c", "d", "e", "f", NULL });
+	let_chain_of(make_it, "20", FL_CHAIN_WHOLE, 1);
+	let_chain_of(cc, "21", FL_CHAIN_WHOLE, 1);
+	let_chain_of(make_it, "32", FL_CHAIN_CUT, 2);
+	let_chain_of(cc, "42", FL_CHAIN_CUT, 4);
+	let_chain_of(make_it, "50", FL_CHAIN_WHOLE, 1);
+	let_chain_of(cc, "45", FL_CHAIN_CUT, 3);
+	self[2] = 2;
+	self[3] = 2;
+	self[4] = 7;
+	self[5] = 1;
+	make();
+	assert_int_equal(in_itself("acd"), 2);
+	assert_int_equal(in_itself("bce"), 4);
+	assert_int_equal(in_itself("afe"), -1);
+	assert_int_equal(in_itself(".fe"), 3);
+	assert_int_equal(session.stack_ends.unknown, 1);
+	assert_int_equal(session.stack_ends.completed, 2);
 }
 
 /* A compiler's probes tell the function that others were put into as one of these, too. */
@@ -317,6 +351,7 @@ int main(void)
 #define ONE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		ONE(callers_stand_above_whom_they_called),
+		ONE(who_called_in_another_program_tells_nothing),
 		ONE(what_was_inlined_is_called_by_who_has_it),
 		ONE(who_calls_itself_stands_below_itself),
 		ONE(a_cut_chain_goes_on_as_others_agree),
