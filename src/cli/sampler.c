@@ -225,25 +225,35 @@ static bool may_be_body(const struct fl_sampler *s, const struct fl_map *map)
 	return s->originals && !(map && fl_mapped_is_file(map->path));
 }
 
-/* Text that is written to through an alias stands where its file was mapped. */
-static const struct fl_map *code_at(const struct fl_sampler *s, int32_t pid, uint64_t at)
+/* Of what has been mapped there the last that is a file, or the kernel's: text that is written
+ * to through an alias, or was copied, stands in memory. NULL: there has been none, or none that
+ * is known. */
+static const struct fl_map *code_behind(const struct fl_mapped_process *p, uint64_t at,
+					const struct fl_map *map)
 {
-	const struct fl_mapped_process *p = fl_mapped_find(&s->mapped, pid);
-	const struct fl_map *map = fl_mapped_at(p, at, NULL), *behind = map;
-
-	while (behind && !strncmp(behind->path, "/memfd:flick-text", 17))
-		behind = fl_mapped_at(p, at, behind);
-	return behind ? behind : map;
+	while (map && *map->path && *map->path != '[' && !fl_mapped_is_file(map->path))
+		map = fl_mapped_at(p, at, map);
+	return map && *map->path ? map : NULL;
 }
 
-/* The sample as one of a place in the program's own code. */
-static struct fl_pc sampled_place(const struct fl_sampler *s, const struct moment *m,
-				   uint64_t at)
+/* A sample, and who it is of. */
+struct sampled {
+	const struct fl_sampler *s;
+	const struct moment *m;
+	const struct fl_mapped_process *process;	/* NULL: it is not known */
+};
+
+/* The sample as one of a place in the program's own code. Other memory than an alias is the
+ * program's own. */
+static struct fl_pc sampled_place(const struct sampled *of, uint64_t at)
 {
-	const struct fl_map *map = code_at(s, m->pid, at);
-	struct fl_pc pc = { .pid = m->pid, .n = m->periods, .taken = 1, .at = at,
+	const struct fl_map *map = fl_mapped_at(of->process, at, NULL), *behind;
+	struct fl_pc pc = { .pid = of->m->pid, .n = of->m->periods, .taken = 1, .at = at,
 			    .address = at, .path = "" };
 
+	behind = map && !strncmp(map->path, "/memfd:flick-text", 17) ?
+		 code_behind(of->process, at, map) : NULL;
+	map = behind ? behind : map;
 	if (map) {
 		pc.path = map->path;
 		pc.at = at - map->lo + map->offset;
@@ -251,75 +261,61 @@ static struct fl_pc sampled_place(const struct fl_sampler *s, const struct momen
 	return pc;
 }
 
-struct walked {
-	const struct fl_sampler *s;
-	const struct fl_mapped_process *process;
-};
-
-/* Code that is written to through an alias stands in memory where its file was mapped. */
 static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 {
-	const struct walked *w = arg;
-	const struct fl_map *map = NULL;
-	bool is_file = true;
+	const struct sampled *of = arg;
+	const struct fl_map *map = fl_mapped_at(of->process, at, NULL), *behind;
 
-	while ((map = fl_mapped_at(w->process, at, map))) {
-		*code = (struct fl_stack_code){ map->path, map->lo, map->offset };
-		if (!may_be_body(w->s, map) || *code->path == '[')
-			return is_file;
-		is_file = false;
-		if (!*code->path)
-			break;			/* no alias has been there */
-	}
-	*code = (struct fl_stack_code){ .path = NULL };
-	return false;
+	behind = of->s->originals ? code_behind(of->process, at, map) : map;
+	*code = behind ? (struct fl_stack_code){ behind->path, behind->lo, behind->offset } :
+			 (struct fl_stack_code){ .path = NULL };
+	return behind && behind == map;
 }
 
 /* Of a tree, places of files are everybody's who has the file. */
-static struct fl_pc shared_place(const struct fl_sampler *s, const struct moment *m,
-				 uint64_t at)
+static struct fl_pc shared_place(const struct sampled *of, uint64_t at)
 {
-	struct fl_pc pc = sampled_place(s, m, at);
+	struct fl_pc pc = sampled_place(of, at);
 
-	if (s->what == FL_SAMPLED_TREE && fl_mapped_is_file(pc.path))
+	if (of->s->what == FL_SAMPLED_TREE && fl_mapped_is_file(pc.path))
 		pc.pid = 0;
 	return pc;
 }
 
 /* Where no stack tells, in calls of that place alone as far as anybody knows. */
-static void count_chain(struct fl_sampler *s, const struct moment *m, uint64_t at)
+static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 {
-	struct walked w = { s, fl_mapped_find(&s->mapped, m->pid) };
+	const struct moment *m = of->m;
 	struct fl_stack_calls calls = { .n = 0, .end = FL_CHAIN_CUT };
 	struct fl_pc pcs[FL_STACK_DEPTH];
 	bool is_gone;
 
 	if (m->stack)
-		fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, &w, &calls);
+		fl_stacks_walk(&s->stacks, m->pid, m->stack, where_stands, of, &calls);
 	is_gone = !calls.n || s->stacks.is_gone;
 	if (!calls.n)
 		calls.places[calls.n++] = at;
 	for (uint32_t i = 0; i < calls.n; i++)
-		pcs[i] = shared_place(s, m, calls.places[i]);
+		pcs[i] = shared_place(of, calls.places[i]);
 	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
 		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
 		.periods = m->periods, .is_gone = is_gone,
-		.program = w.process ? w.process->program : "" });
+		.program = of->process ? of->process->program : "" });
 }
 
 /* What stood in a function's body stood in the function. One that is there for its stack counts
  * as nothing else. */
 static void count_sample(struct fl_sampler *s, const struct moment *m)
 {
-	const struct fl_map *map = fl_mapped_at(fl_mapped_find(&s->mapped, m->pid), m->at,
-						NULL);
+	struct sampled of = { s, m, fl_mapped_find(&s->mapped, m->pid) };
+	const struct fl_map *map = fl_mapped_at(of.process, m->at, NULL);
 	const struct fl_told_body *body = may_be_body(s, map) ?
 					  fl_originals_body(s->originals, m->pid, m->at) : NULL;
 	uint64_t at = body ? body->function : m->at;
-	struct fl_pc pc = sampled_place(s, m, at);
+	struct fl_pc pc = sampled_place(&of, at);
 
 	if (s->what != FL_SAMPLED_PLACES && (m->stack || m->periods))
-		count_chain(s, m, at);
+		count_chain(s, &of, at);
 	if (!m->periods)
 		return;
 	for (uint32_t i = 0; i < s->n_told; i++)
