@@ -19,6 +19,7 @@
 #define MOST_MODULES 65535u		/* a row of UINT16_MAX is none */
 #define LEAST_MODULES 256u
 #define SITES_A_MODULE 16
+#define BODIES_A_SITE 4			/* of a process tree: in so many processes at a time */
 #define GLUE_A_MODULE 16		/* in each of a few processes, and for late sites */
 /* Of most rings; a small one has smaller ones. Where accesses are told a thread would enter one
  * each few microseconds. */
@@ -142,7 +143,7 @@ static uint64_t behind(uint64_t at, uint64_t n, size_t each)
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
-	uint32_t modules, rows;
+	uint32_t modules, bodies;
 
 	m->magic = FL_SHM_MAGIC;
 	m->version = FL_SHM_VERSION;
@@ -152,9 +153,10 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->max_modules = modules < LEAST_MODULES ? LEAST_MODULES :
 			 modules > MOST_MODULES ? MOST_MODULES : modules;
 	m->max_glue = m->max_modules * GLUE_A_MODULE;
-	rows = (m->max_sites + FL_BODY_BLOCKS - 1) / FL_BODY_BLOCKS;
-	m->body_rows = rows < FL_BODY_ROWS ? FL_BODY_ROWS : rows;
-	m->n_body_blocks = (m->max_sites + m->body_rows - 1) / m->body_rows;
+	bodies = m->max_sites * (o->follow ? BODIES_A_SITE : 1);
+	m->body_rows = (bodies + FL_BODY_BLOCKS - 1) / FL_BODY_BLOCKS;
+	m->body_rows = m->body_rows < FL_BODY_ROWS ? FL_BODY_ROWS : m->body_rows;
+	m->n_body_blocks = (bodies + m->body_rows - 1) / m->body_rows;
 	m->n_slots = or_default(o->n_slots, 2048);
 	m->follow = o->follow;
 	m->weaves = o->weaves;

@@ -333,7 +333,7 @@ static void free_ended(struct fl_originals *b, uint64_t settled)
 /* As long as most are free it costs nothing to let them be. A claim counts twice. */
 void fl_originals_turn(struct fl_originals *b, uint64_t settled)
 {
-	enum { FULL_NS = 5000000 };
+	enum { FULL_NS = 20000000 };
 	uint32_t claims = b->shm ? load_relaxed(&b->shm->body_claims) : b->swept_claims;
 	uint64_t now = fl_os_monotonic_ns();
 

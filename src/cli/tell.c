@@ -155,7 +155,8 @@ static void tell_left_out(const struct fl_session *s)
 		       "program's; --sites=N makes room", s->max_glue);
 	if (s->shm->left_out & FL_LEFT_BODIES)
 		fl_say("there was room for %u bodies of functions at a time: time in others "
-		       "counts as flick's; --sites=N makes room", s->functions.max_sites);
+		       "counts as flick's; --sites=N makes room",
+		       s->originals.n_told * s->originals.n_rows);
 }
 
 /* XRay's runtime, for one. What it counts may be the same site several times. */

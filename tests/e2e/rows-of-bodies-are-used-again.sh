@@ -25,9 +25,9 @@ is_named() {	# SECONDS
 		"$(($(value self_ns caller) + $(value self_ns leaf)))" 3
 }
 
-# 48 rows are three blocks, of which each program takes one.
-label="200 programs, room for three:"
-record --follow --sites=48 -- "$work/short-calls" 0.01 exec 200
+# Four times 20 rows are five blocks, of which each program takes one.
+label="200 programs, room for five:"
+record --follow --sites=20 -- "$work/short-calls" 0.01 exec 200
 has_room
 is_named 2
 
@@ -35,17 +35,17 @@ label="orphans:"
 cat >"$work/orphans" <<END
 #!/bin/sh
 "$work/short-calls" 1.5 orphan 2
-"$work/short-calls" 0.01 exec 80
+"$work/short-calls" 0.01 exec 280
 END
 record --follow --sites=1024 -- /bin/sh "$work/orphans"
 has_room
-is_named 3.8
+is_named 5.8
 
-# There are 64 blocks. Whoever is killed has claimed one.
+# There are 256 blocks. Whoever is killed has claimed one.
 for point in body.claimed body.taken body.written; do
 	label="killed at $point:"
 	cat >"$work/killed" <<-END
-	for i in \$(seq 70); do
+	for i in \$(seq 260); do
 		: >"$work/once"
 		FLICK_KILL_AT=$point FLICK_KILL_ONCE="$work/once" "$work/short-calls" 0
 		[ \$? -eq 137 ] || exit 1
