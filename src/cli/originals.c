@@ -330,19 +330,22 @@ static void free_ended(struct fl_originals *b, uint64_t settled)
 	}
 }
 
-/* As long as most are free it costs nothing to let them be. A claim counts twice. */
+/* As long as most are free it costs nothing to let them be. A claim counts twice. A target that
+ * claims all the time has a part of the reader's. */
 void fl_originals_turn(struct fl_originals *b, uint64_t settled)
 {
-	enum { FULL_NS = 20000000 };
+	enum { FULL_NS = 20000000, PARTS = 16 };
 	uint32_t claims = b->shm ? load_relaxed(&b->shm->body_claims) : b->swept_claims;
 	uint64_t now = fl_os_monotonic_ns();
+	bool is_due = claims - b->swept_claims > b->n_told / 4 ||
+		      (b->n_used > b->n_told / 4 * 3 && now - b->swept_ns > FULL_NS);
 
-	if (claims - b->swept_claims > b->n_told / 4 ||
-	    (b->n_used > b->n_told / 4 * 3 && now - b->swept_ns > FULL_NS)) {
+	if (is_due && now - b->swept_ns > PARTS * b->sweep_took_ns) {
 		b->swept_claims = claims;
-		b->swept_ns = now;
 		look_at_claims(b);
 		find_ended(b);
+		b->swept_ns = fl_os_monotonic_ns();
+		b->sweep_took_ns = b->swept_ns - now;
 	}
 	if (b->n_ended)
 		free_ended(b, settled);

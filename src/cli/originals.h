@@ -49,7 +49,7 @@ struct fl_originals {
 					 * change */
 	uint32_t n_used, n_ended;	/* blocks that are somebody's; images that have ended */
 	uint32_t swept_claims;		/* when was looked last who has ended */
-	uint64_t swept_ns;
+	uint64_t swept_ns, sweep_took_ns;
 	int32_t (*parent)(const void *arg, int32_t pid);	/* whose image its own was
 					 * forked of; 0: nobody's. NULL: of all */
 	bool (*has_heirs)(const void *arg, int32_t pid);	/* does an image live that was

@@ -214,6 +214,13 @@ static bool say_heirs(const void *arg, int32_t pid)
 	return has_heirs;
 }
 
+/* Whatever the last one took. */
+static void turn(uint64_t settled)
+{
+	bodies.swept_ns = 0;
+	fl_originals_turn(&bodies, settled);
+}
+
 static uint64_t owner_of(uint32_t block)
 {
 	return fl_shm_body_blocks(rig->m)[block].owner;
@@ -240,10 +247,10 @@ static void who_has_ended_leaves_room(void **state)
 	for (int i = 0; i < 20; i++) {
 		pid_t pid = leave_rows_of_a_child();
 
-		fl_originals_turn(&bodies, 0);
+		turn(0);
 		assert_int_equal(fl_originals_at(&bodies, pid, 0x1008 - 1), 1);
 		assert_int_equal(owner_of(0), fl_body_owner(pid, 0));
-		fl_originals_turn(&bodies, UINT64_MAX);
+		turn(UINT64_MAX);
 		assert_int_equal(fl_originals_at(&bodies, pid, 0x1000), 0x1000);
 		assert_int_equal(owner_of(0), 0);
 		assert_int_equal(bodies.n_held + bodies.n_used + bodies.n_ended, 0);
@@ -261,11 +268,11 @@ static void as_long_as_a_child_of_its_lives_its_rows_are_kept(void **state)
 	has_heirs = true;
 	bodies.has_heirs = say_heirs;
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	fl_originals_turn(&bodies, UINT64_MAX);
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(owner_of(0), fl_body_owner(pid, 0));
 	has_heirs = false;
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(owner_of(0), 0);
 }
 
@@ -280,7 +287,7 @@ static void rows_of_who_lives_stay(void **state)
 {
 	(void)state;
 	claim_all_of(fl_os_pid(), 7);
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(original(0x1000), 1);
 	assert_int_equal(owner_of(BLOCKS - 1), fl_body_owner(fl_os_pid(), 7));
 	assert_int_equal(rig->m->left_out, 0);
@@ -295,12 +302,24 @@ static void an_exec_leaves_room(void **state)
 	claim_all_of(fl_os_pid(), 7);
 	fl_shm_processes(rig->m)[1] = (struct fl_process){ .pid = fl_os_pid(), .image = 8 };
 	rig->m->n_processes = 2;
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(owner_of(0), 0);
 	claim_all_of(fl_os_pid(), 8);
 	assert_int_equal(original(0x1000), 1);
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(owner_of(0), fl_body_owner(fl_os_pid(), 8));
+}
+
+static void who_asks_for_the_dead_is_not_kept_busy(void **state)
+{
+	(void)state;
+	claim_all_of(OTHER, 1);
+	bodies.swept_ns = fl_os_monotonic_ns();
+	bodies.sweep_took_ns = 1000000000;
+	fl_originals_turn(&bodies, UINT64_MAX);
+	assert_int_equal(owner_of(0), fl_body_owner(OTHER, 1));
+	turn(UINT64_MAX);
+	assert_int_equal(owner_of(0), 0);
 }
 
 /* They are not what was there before, and not told when they are not written. */
@@ -310,7 +329,7 @@ static void rows_that_are_used_again_are_empty_at_first(void **state)
 
 	(void)state;
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	for (uint32_t i = 0; i < ROWS; i++)
 		assert_int_equal(fl_shm_bodies(rig->m)[i].lo, 0);
 	claim_all_of(OTHER, 1);
@@ -327,7 +346,7 @@ static void a_block_without_rows_is_given_back(void **state)
 	fl_shm_body_blocks(rig->m)[0].owner = fl_body_owner(OTHER, 1);
 	claim_all_of(fl_os_pid(), 1);
 	assert_int_equal(rig->m->left_out, FL_LEFT_BODIES);
-	fl_originals_turn(&bodies, UINT64_MAX);
+	turn(UINT64_MAX);
 	assert_int_equal(owner_of(0), 0);
 	assert_int_equal(owner_of(1), fl_body_owner(fl_os_pid(), 1));
 	fl_body_put(&fl_first, 1, &(struct fl_body_row){ 0x9000, 99, 8, fl_os_pid() });
@@ -353,6 +372,7 @@ int main(void)
 		TEST(as_long_as_a_child_of_its_lives_its_rows_are_kept),
 		TEST(rows_of_who_lives_stay),
 		TEST(an_exec_leaves_room),
+		TEST(who_asks_for_the_dead_is_not_kept_busy),
 		TEST(rows_that_are_used_again_are_empty_at_first),
 		TEST(a_block_without_rows_is_given_back),
 	};
