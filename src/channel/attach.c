@@ -117,7 +117,8 @@ static int map_head(int fd, uint64_t bytes, struct fl_region **head)
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped)
 {
 	const uint64_t n = fl_round_up(sizeof **m, FL_PAGE) +	/* with its processes */
-			   fl_round_up(FL_MAX_PROCESSES * sizeof(struct fl_process), FL_PAGE);
+			   fl_round_up(FL_MAX_PROCESSES * sizeof(struct fl_process), FL_PAGE) +
+			   fl_round_up(FL_PROCESS_INDEX * sizeof(uint32_t), FL_PAGE);
 	struct fl_region *head = NULL, *whole;
 	char path[64];
 	uint64_t inode, bytes = 0;

@@ -13,19 +13,20 @@
 /*
  * One memfd is all that target and reader share:
  *
- *	struct fl_region | processes[] | modules[] | glue[] | found[] | body_blocks[]
- *	| bodies[] | sites[] | staged[] | places[] | slot 0 | slot 1 | ... | pool of chunks
+ *	struct fl_region | processes[] | process_index[] | modules[] | glue[] | found[]
+ *	| body_blocks[] | bodies[] | sites[] | staged[] | places[]
+ *	| slot 0 | slot 1 | ... | pool of chunks
  *
  * The reader makes it and outlives the target, so what was enqueued survives
  * any death of the target; the target knows the reader is gone when the kernel
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 21
+#define FL_SHM_VERSION 22
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
-#define FL_MAX_PROCESSES 4096		/* of a process tree, in all */
+#define FL_MAX_PROCESSES 32768u		/* of a process tree, in all */
 #define FL_MAX_READERS 16		/* threads that drain rings */
 #define FL_MAX_PROVIDERS 32		/* bits of fl_view.framed */
 
@@ -55,7 +56,7 @@ enum fl_action {	/* what a probe that is on does */
 };
 
 enum fl_outside {	/* why a process is not recorded; index of outside[] */
-	FL_OUT_TABLE,	/* more than FL_MAX_PROCESSES */
+	FL_OUT_TABLE,	/* more than fl_most_processes() */
 	FL_OUT_SPACE,	/* in a pid namespace of its own */
 	FL_OUT_ERROR,	/* no memory or no thread for it */
 	FL_N_OUT
@@ -100,6 +101,19 @@ struct fl_process {
 	uint64_t start;			/* by which two images of one pid are told apart */
 	uint64_t drawn_at;		/* where `start` lies; an emulator's is the kernel's */
 };
+
+/* 1 + a row, where the hash of its pid says, or behind that; 0: none. It is more than half
+ * empty. */
+enum { FL_PROCESS_INDEX = 2 * FL_MAX_PROCESSES };
+
+/* How many a recording has room for. */
+static inline uint32_t fl_most_processes(uint32_t max_sites)
+{
+	enum { SITES_EACH = 32, LEAST = 4096 };
+	uint32_t most = max_sites / SITES_EACH;
+
+	return most < LEAST ? LEAST : most < FL_MAX_PROCESSES ? most : FL_MAX_PROCESSES;
+}
 
 /* One line of the site table; its index is the probe id. W target, except
  * `wanted`: W reader, while phase is ASK, and FL_SELDOM at any time. */
@@ -421,8 +435,9 @@ struct fl_region {
 	uint64_t bytes;			/* of the whole region */
 	uint32_t max_modules, max_glue, max_sites, n_slots, slot_bytes;
 	uint32_t n_body_blocks, body_rows;	/* and of a block how many rows */
-	uint64_t processes_at, modules_at, glue_at, found_at, body_blocks_at, bodies_at;
-	uint64_t sites_at, staged_at, places_at, slots_at;	/* offsets */
+	uint64_t processes_at, process_index_at, modules_at, glue_at, found_at;
+	uint64_t body_blocks_at, bodies_at, sites_at, staged_at, places_at;
+	uint64_t slots_at;		/* an offset, as all these */
 	uint32_t weaves;		/* enum fl_weaves, bits */
 	uint32_t exclusive;		/* enum fl_exclusive, of bodies */
 	uint32_t max_places;		/* 0: none are told */
@@ -584,6 +599,11 @@ static inline struct fl_slot *fl_shm_slot(struct fl_region *m, uint32_t i)
 static inline struct fl_process *fl_shm_processes(struct fl_region *m)
 {
 	return (void *)((char *)m + m->processes_at);
+}
+
+static inline uint32_t *fl_shm_process_index(struct fl_region *m)
+{
+	return (void *)((char *)m + m->process_index_at);	/* FL_PROCESS_INDEX */
 }
 
 static inline struct fl_shm_site *fl_shm_sites(struct fl_region *m)

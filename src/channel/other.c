@@ -28,6 +28,7 @@ static void become_only_process(struct fl_region *m)
 		.start = fl_shm_processes(fl_region)[row].start,
 		.drawn_at = fl_shm_processes(fl_region)[row].drawn_at,
 	};
+	fl_process_index(m, p->pid, 0);
 	m->n_processes = m->n_images = 1;
 	fl_clocks_read(&m->tsc0, &m->mono0_ns);
 }

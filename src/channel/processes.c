@@ -18,7 +18,8 @@
  *		was never there; what it had published and not asked for is
  *		decided when anybody asks. If it was just asking, the reader
  *		answers it all the same: see ask() in agent/agent.c.
- *		Killed while it takes a row: the row stays empty.
+ *		Killed while it takes a row: the row stays empty, and a place in the index that
+ *		leads there is nobody's, as it has no pid.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -47,29 +48,49 @@ void fl_channel_count_outside(enum fl_outside why)
 		count_outside(fl_region, why);
 }
 
-static uint32_t rows_taken(const struct fl_region *m)
+/* Places of the index in the order in which a pid's row is looked for. */
+static uint32_t *row_index(struct fl_region *m, int pid, uint32_t i)
 {
-	uint32_t n = load_relaxed(&m->n_processes);
-
-	return n < FL_MAX_PROCESSES ? n : FL_MAX_PROCESSES;
+	return &fl_shm_process_index(m)[(fl_hash_of(0, (uint32_t)pid) + i) % FL_PROCESS_INDEX];
 }
 
 static bool find_row(struct fl_region *m, int pid, uint32_t *row)
 {
-	for (uint32_t i = rows_taken(m); i-- > 0;)
-		if (load_relaxed(&fl_shm_processes(m)[i].pid) == pid) {
-			*row = i;
+	for (uint32_t i = 0; i < FL_PROCESS_INDEX; i++) {
+		uint32_t at = load_relaxed(row_index(m, pid, i));
+
+		if (!at || at > FL_MAX_PROCESSES)
+			return false;
+		*row = at - 1;
+		if (load_relaxed(&fl_shm_processes(m)[*row].pid) == pid)
 			return true;
-		}
+	}
 	return false;
 }
 
-static bool take_row(struct fl_region *m, uint32_t *row)
+/* Who looks for it is that process, or another one that has its pid when it has ended. */
+bool fl_process_index(struct fl_region *m, int pid, uint32_t row)
 {
-	if (rows_taken(m) == FL_MAX_PROCESSES)
+	for (uint32_t i = 0; i < FL_PROCESS_INDEX; i++) {
+		uint32_t none = 0;
+
+		/* ordering: none, the kernel has it from one holder of a pid to the next */
+		if (__atomic_compare_exchange_n(row_index(m, pid, i), &none, row + 1, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return true;
+	}
+	return false;
+}
+
+static bool take_row(struct fl_region *m, int pid, uint32_t *row)
+{
+	uint32_t most = fl_most_processes(m->max_sites);
+
+	if (load_relaxed(&m->n_processes) >= most)
 		return false;		/* and the number does not run away */
 	*row = __atomic_fetch_add(&m->n_processes, 1, __ATOMIC_RELAXED);
-	return *row < FL_MAX_PROCESSES;
+	FL_POINT("processes.taken");
+	return *row < most && fl_process_index(m, pid, *row);
 }
 
 /* What the kernel has drawn for this image: a fork has it, too, an exec draws anew. */
@@ -127,7 +148,7 @@ static int join(struct fl_region *m)
 	struct fl_process *p;
 	uint32_t row;
 
-	if (!find_row(m, pid, &row) && !take_row(m, &row)) {
+	if (!find_row(m, pid, &row) && !take_row(m, pid, &row)) {
 		count_outside(m, FL_OUT_TABLE);
 		return -ENOSPC;
 	}

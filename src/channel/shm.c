@@ -51,7 +51,7 @@ const char *const fl_lost_names[FL_N_LOST] = {
 };
 
 const char *const fl_outside_names[FL_N_OUT] = {
-	[FL_OUT_TABLE] = "there is room for 4096",
+	[FL_OUT_TABLE] = "there is room for",
 	[FL_OUT_SPACE] = "a pid namespace of its own",
 	[FL_OUT_ERROR] = "it had no memory or no thread to spare",
 };
@@ -138,8 +138,9 @@ static uint64_t behind(uint64_t at, uint64_t n, size_t each)
 	return at + fl_round_up(n * each, FL_PAGE);
 }
 
-/* Header, processes, modules, glue, what was found, blocks of bodies, bodies, sites, what is
- * staged, places, slots, pool. Blocks are as many as there may be, or each of few rows. */
+/* Header, processes and their index, modules, glue, what was found, blocks of bodies, bodies,
+ * sites, what is staged, places, slots, pool. Blocks are as many as there may be, or each of
+ * few rows. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
@@ -166,7 +167,9 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->slot_bytes = FL_SLOT_HEADER_BYTES +
 		lay_out_ring(s, m->n_slots, o, or_default(o->n_counters, m->max_sites));
 	m->processes_at = behind(0, 1, sizeof(*m));
-	m->modules_at = behind(m->processes_at, FL_MAX_PROCESSES, sizeof(struct fl_process));
+	m->process_index_at = behind(m->processes_at, FL_MAX_PROCESSES,
+				     sizeof(struct fl_process));
+	m->modules_at = behind(m->process_index_at, FL_PROCESS_INDEX, sizeof(uint32_t));
 	m->glue_at = behind(m->modules_at, m->max_modules, sizeof(struct fl_shm_module));
 	m->found_at = behind(m->glue_at, m->max_glue, sizeof(struct fl_glue_range));
 	m->body_blocks_at = behind(m->found_at, m->max_sites, sizeof(struct fl_found_row));

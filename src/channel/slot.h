@@ -123,6 +123,8 @@ static inline struct fl_slot *fl_own_slot(const struct fl_channel *c)
 extern struct fl_region *fl_region FL_HIDDEN;	/* NULL until open */
 extern struct fl_shm_session *fl_session FL_HIDDEN;	/* its owner's; likewise */
 extern uint32_t fl_own_row FL_HIDDEN;		/* of processes[]; processes.c */
+/* So that the row is found by that pid; false: what is there is no index. */
+FL_HIDDEN bool fl_process_index(struct fl_region *m, int pid, uint32_t row);
 /* Are pids here those of the reader's namespace? */
 bool fl_shm_is_in_space(const struct fl_region *m);
 /* This process's threads may enqueue again. */

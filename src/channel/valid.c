@@ -50,8 +50,10 @@ bool fl_region_is_valid(const struct fl_region *m)
 	return m->magic == FL_SHM_MAGIC && m->version == FL_SHM_VERSION &&
 	       m->header_bytes == sizeof(*m) && m->n_slots && m->n_slots <= FL_MAX_SLOTS &&
 	       m->max_sites <= FL_MAX_SITES && m->processes_at >= sizeof(*m) &&
-	       has_space(m->processes_at, m->modules_at, FL_MAX_PROCESSES,
+	       has_space(m->processes_at, m->process_index_at, FL_MAX_PROCESSES,
 			 sizeof(struct fl_process)) &&
+	       has_space(m->process_index_at, m->modules_at, FL_PROCESS_INDEX,
+			 sizeof(uint32_t)) &&
 	       has_space(m->modules_at, m->glue_at, m->max_modules,
 			 sizeof(struct fl_shm_module)) &&
 	       has_space(m->glue_at, m->found_at, m->max_glue,

@@ -183,10 +183,14 @@ static void tell_outside(const struct fl_session *s)
 	tell_written(s);
 	for (int c = 0; c < FL_N_OUT; c++) {
 		uint32_t n = s->shm->outside[c];
+		char most[16] = "";
 
+		if (c == FL_OUT_TABLE)
+			snprintf(most, sizeof(most), " %u",
+				 fl_most_processes(s->functions.max_sites));
 		if (n)
-			fl_say("%u process%s not recorded: %s", n,
-			       n == 1 ? " was" : "es were", fl_outside_names[c]);
+			fl_say("%u process%s not recorded: %s%s", n,
+			       n == 1 ? " was" : "es were", fl_outside_names[c], most);
 	}
 }
 

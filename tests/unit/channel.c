@@ -617,6 +617,26 @@ static void a_process_has_one_row(void **state)
 	rig_close(g);
 }
 
+/* Though the index has another one, or a killed one's, where its own is looked for. */
+static void processes_of_one_hash_have_their_own_rows(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	uint32_t *index = fl_shm_process_index(g->m);
+	int status;
+
+	(void)state;
+	for (uint32_t i = 0; i < FL_PROCESS_INDEX / 2; i++)
+		index[2 * i] = 1 + i;
+	for (int i = 0; i < 4; i++) {
+		g->m->n_processes = 10;
+		g->m->n_images = 0;
+		waitpid(rig_fork(g, join_twice), &status, 0);
+		assert_int_equal(status, 0);
+		assert_int_equal(g->m->n_processes, 11);
+	}
+	rig_close(g);
+}
+
 /* A thread that is still there when the recording ends writes where nobody else
  * does: its slot and its chunks are not given to others. */
 static void what_goes_on_after_the_end_keeps_its_slot(void **state)
@@ -807,6 +827,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exec_ends_the_old_images_threads),
 		cmocka_unit_test(the_lock_of_a_process_tree_outlives_its_holders),
 		cmocka_unit_test(a_process_has_one_row),
+		cmocka_unit_test(processes_of_one_hash_have_their_own_rows),
 		cmocka_unit_test(what_goes_on_after_the_end_keeps_its_slot),
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),
 		cmocka_unit_test(dead_reader_frees_a_blocked_target_which_counts),
