@@ -410,7 +410,7 @@ clean:
 	clean always cross-built tests-built
 .DELETE_ON_ERROR:
 
--include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64) \
+-include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64 fuzz) \
 	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other a64))
 
 endif					# CROSS
