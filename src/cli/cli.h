@@ -162,6 +162,12 @@ struct fl_candidate {
 	uint64_t function, site;	/* ELF addresses */
 	bool is_stub;			/* what does not name stubs does not mean it */
 };
+/* By which offset patterns may name a site: what leaves a body stands where a point may be. */
+static inline uint64_t fl_candidate_site(unsigned int provider, unsigned int kind,
+					 uint64_t offset)
+{
+	return provider == FL_PROVIDER_BODY && kind != FL_ENTRY ? UINT64_MAX : offset;
+}
 /* Is it wanted? Notes which patterns matched something. */
 bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
 /* May a function with this mangled name have another one that is wanted, or not? */

@@ -117,12 +117,6 @@ static int note_seen(struct listing *l, const char *name, uint64_t function)
 	return l->seen[l->n_seen++] ? 0 : -ENOMEM;
 }
 
-/* By its offset a point is meant, which may be there. */
-static bool is_inside(const struct fl_site *site)
-{
-	return site->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;
-}
-
 static bool is_chosen(struct listing *l, const struct fl_site *site,
 		      const struct fl_symbol *symbol, uint64_t function)
 {
@@ -132,7 +126,8 @@ static bool is_chosen(struct listing *l, const struct fl_site *site,
 		.path = l->path, .home = l->path,
 		.names = { symbol->name, symbol->linkage, plain, simple },
 		.function = site->pointer ? UINT64_MAX : function,
-		.site = is_inside(site) ? UINT64_MAX : site->at - l->survey.module.bias,
+		.site = fl_candidate_site(site->provider, site->kind,
+					  site->at - l->survey.module.bias),
 		.is_stub = site->provider == FL_PROVIDER_PLT && !l->providers,
 	};
 	bool is;

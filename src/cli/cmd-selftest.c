@@ -47,12 +47,6 @@ static bool is_right(const struct fl_tally *t)
 	return !t->torn && !t->lost && !t->stray;
 }
 
-/* Where one of both was never met, nothing has been shown. */
-static bool is_shown(const struct fl_tally *t)
-{
-	return t->old && t->new;
-}
-
 static void print_line(const struct fl_torture *t, const struct fl_verdict *v)
 {
 	const struct fl_tally *c = &v->tally;
@@ -162,7 +156,8 @@ static int run_all(const struct request *r, struct fl_tally *sum, bool *shown)
 			print_line(p.test, &v);
 		p.done++;
 		add(sum, &v.tally);
-		*shown &= v.skipped || is_shown(&v.tally);
+		/* Where one of both was never met, nothing has been shown. */
+		*shown &= v.skipped || (v.tally.old && v.tally.new);
 	}
 	return 0;
 }

@@ -131,7 +131,7 @@ static int note_flick(void *found, const char *name, uint64_t value, uint64_t si
 void fl_launch_loader(char out[128], const struct fl_obj *obj)
 {
 	*out = '\0';
-	for (size_t i = 0; i < obj->eh->e_phnum; i++) {
+	for (size_t i = 0; obj->ph && i < obj->eh->e_phnum; i++) {
 		const Elf64_Phdr *ph = &obj->ph[i];
 
 		if (ph->p_type == PT_INTERP && ph->p_filesz <= obj->n_bytes &&
@@ -149,6 +149,7 @@ bool fl_launch_is_static(const char *path)
 	struct fl_module m = { 0 };
 	bool is_program = false, has_flick = false;
 	uint64_t flags = 0;
+	char loader[128];
 	struct fl_obj obj;
 
 	if (fl_obj_open(&obj, path))
@@ -158,7 +159,8 @@ bool fl_launch_is_static(const char *path)
 		is_program = fl_obj_dynamic(&m, DT_FLAGS_1, &flags) && flags & DF_PIE;
 		fl_obj_unlay(&m);
 	}
-	is_program = is_program && !fl_obj_has_interp(&obj);
+	fl_launch_loader(loader, &obj);
+	is_program = is_program && !*loader;
 	if (is_program)
 		fl_obj_functions(&obj, note_flick, &has_flick);
 	fl_obj_close(&obj);

@@ -60,14 +60,6 @@ static bool is_provider_asked_for(const struct fl_session *s, const struct fl_sh
 	return site->kind == FL_AT_POINT || fl_providers_has(s->o->providers, site->provider);
 }
 
-/* By which offset a pattern may name it: what leaves a body stands where a point may be. */
-static uint64_t offset_named(const struct fl_shm_site *site, const struct fl_shm_module *m)
-{
-	bool is_inside = site->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;
-
-	return is_inside ? UINT64_MAX : site->at - m->base;
-}
-
 static void add_names(struct fl_session *s, uint32_t f, struct fl_candidate *c)
 {
 	const char *plain = fl_functions_plain(&s->functions, f);
@@ -85,7 +77,9 @@ static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
 		const struct fl_shm_site *site)
 {
 	const struct fl_shm_module *m = fl_functions_module(&s->functions, site->module);
-	struct fl_candidate c = { .path = m->path, .site = offset_named(site, m),
+	struct fl_candidate c = { .path = m->path,
+				  .site = fl_candidate_site(site->provider, site->kind,
+							    site->at - m->base),
 				  .home = fl_functions_module(&s->functions, site->owner)->path,
 				  .function = s->functions.all[f].at,
 				  .is_stub = site->provider == FL_PROVIDER_PLT &&

@@ -127,14 +127,6 @@ void fl_obj_close(struct fl_obj *o)
 	*o = (struct fl_obj){ 0 };
 }
 
-bool fl_obj_has_interp(const struct fl_obj *o)
-{
-	for (size_t i = 0; o->ph && i < o->eh->e_phnum; i++)
-		if (o->ph[i].p_type == PT_INTERP)
-			return true;
-	return false;
-}
-
 /* ---- sections and names ---------------------------------------------------- */
 
 /* Bytes of section `i`; NULL when the file does not hold them. */

@@ -10,6 +10,8 @@
 int fl_obj_check(struct fl_obj *);
 /* The section that has the names of sections, else 0. */
 size_t fl_obj_find_names(const struct fl_obj *);
+/* The section of symbols: .symtab, else .dynsym, else 0. */
+size_t fl_obj_find_symbols(const struct fl_obj *);
 /* Private memory as a loaded file would take, all 0 (module.c). 0, -errno, FLE_TRUNCATED. */
 int fl_obj_make_room(struct fl_module *, const struct fl_obj *file, const char *path);
 /* The module that the loader calls `name`, at `bias`, is not unloaded from now on; false: it

@@ -176,13 +176,6 @@ static void open_symbols(struct symbols *s, const struct fl_module *m)
 		s->n_names = 0;
 }
 
-/* NULL when there is no such symbol. */
-static const Elf64_Sym *symbol(const struct symbols *s, uint32_t i)
-{
-	return s->at ? (const void *)fl_obj_bytes(s->m, s->at + i * sizeof(Elf64_Sym),
-						  sizeof(Elf64_Sym)) : NULL;
-}
-
 static const char *symbol_name(const struct symbols *s, const Elf64_Sym *y)
 {
 	return y->st_name < s->n_names ? s->names + y->st_name : "";
@@ -196,11 +189,13 @@ static int tell_rela(const struct symbols *s, const Elf64_Rela *r, reloc_each *e
 {
 	uint32_t type = ELF64_R_TYPE(r->r_info);
 	uintptr_t pointer = s->m->bias + r->r_offset, value = 0;
+	uint64_t i = ELF64_R_SYM(r->r_info);
 	const Elf64_Sym *y;
 
 	if (type == FL_ARCH_R_RELATIVE || type == FL_ARCH_R_CHOOSE)
 		return each(arg, pointer, type, "", s->m->bias + (uintptr_t)r->r_addend);
-	y = ELF64_R_SYM(r->r_info) ? symbol(s, ELF64_R_SYM(r->r_info)) : NULL;
+	y = !i || !s->at ? NULL :
+		(const void *)fl_obj_bytes(s->m, s->at + i * sizeof *y, sizeof *y);
 	if (!y || !symbol_name(s, y)[0])
 		return 0;
 	if (y->st_shndx != SHN_UNDEF && y->st_shndx != SHN_ABS &&
@@ -504,21 +499,15 @@ static const char *find_path(const struct fl_module *m, const char *name, char *
 	return to;
 }
 
-/* Is the file the one this module was loaded from? It may have been replaced. */
-static bool is_same(const struct fl_obj *o, const struct fl_module *m)
-{
-	return o->ph && o->eh->e_phnum == m->n_ph &&
-	       !memcmp(o->ph, m->ph, m->n_ph * sizeof *m->ph);
-}
-
 int fl_obj_open_module(struct fl_module *m)
 {
 	int err = fl_obj_open(&m->file, m->is_program ? "/proc/self/exe" : m->path);
 
 	if (err)
 		m->file = (struct fl_obj){ 0 };
-	else if (!is_same(&m->file, m))
-		fl_obj_close(&m->file);
+	else if (!m->file.ph || m->file.eh->e_phnum != m->n_ph ||
+		 memcmp(m->file.ph, m->ph, m->n_ph * sizeof *m->ph))
+		fl_obj_close(&m->file);		/* another one stands in its place */
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 

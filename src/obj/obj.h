@@ -28,8 +28,6 @@ void fl_obj_close(struct fl_obj *);
  * it. A descriptor, or -errno, FLE_NOTELF. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
 
-/* Is there a program interpreter? 0: a static program (or a library). */
-bool fl_obj_has_interp(const struct fl_obj *);
 /* Section by name; false when absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 
@@ -37,9 +35,8 @@ bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 enum { FL_OBJ_STUBS = 4 };
 extern const char *const fl_obj_stubs[FL_OBJ_STUBS];
 
-/* The section of symbols: .symtab, else .dynsym, else 0. */
-size_t fl_obj_find_symbols(const struct fl_obj *);
-/* Each symbol in it; a name may be of any length. Stops at non-zero, returns that. */
+/* Each symbol of .symtab, else of .dynsym; a name may be of any length. Stops at non-zero,
+ * returns that. */
 int fl_obj_symbols(const struct fl_obj *,
 		   int (*each)(void *arg, const char *name, const Elf64_Sym *), void *arg);
 /* Each defined function of .symtab (else .dynsym); `value` is the ELF address.

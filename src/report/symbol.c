@@ -191,9 +191,10 @@ static int take_symbol(void *file, const char *name, const Elf64_Sym *s)
 
 static bool has_symtab(const struct fl_obj *o)
 {
-	size_t at = fl_obj_find_symbols(o);
-
-	return at && o->sh[at].sh_type == SHT_SYMTAB;
+	for (size_t i = 1; o->sh && i < o->n_sh; i++)
+		if (o->sh[i].sh_type == SHT_SYMTAB)
+			return true;
+	return false;
 }
 
 /* What libdwfl knows of one's own file: it looks further. */

@@ -91,7 +91,6 @@ static int exercise(const void *p, size_t n)
 	close(fd);
 	if (err)
 		return err;
-	fl_obj_has_interp(&o);
 	fl_obj_section(&o, ".text", &sh);
 	fl_obj_section(&o, "absent", &sh);
 	fl_obj_functions(&o, on_function, &sum);
@@ -118,7 +117,6 @@ static void a_whole_file_is_read(void **state)
 
 	(void)state;
 	assert_int_equal(fl_obj_open(&o, "/bin/true"), 0);
-	assert_true(fl_obj_has_interp(&o));
 	assert_true(fl_obj_section(&o, ".text", &sh));
 	assert_false(fl_obj_section(&o, ".texts", &sh));
 	assert_int_equal(fl_obj_lay_out(&m, &o, "/bin/true"), 0);
