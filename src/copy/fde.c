@@ -1,106 +1,17 @@
 /*
- * fde.c - the entry of a function in .eh_frame: read where it stands, written for a body.
+ * fde.c - the entry of a function in .eh_frame, written for a body.
  *
- * Hides how a CIE and an FDE are laid out, and in which of their encodings. What a body
- * gets has one: distances of 4 bytes, but for the personality, whose address is said as
- * it is. An LSDA lies inside of its FDE, behind its augmentation's data, so one appended
- * run of bytes is all that a piece has.
+ * Hides which of many encodings a body's CIE and FDE have: distances of 4 bytes, but for
+ * the personality, whose address is said as it is. An LSDA lies inside of its FDE, behind
+ * its augmentation's data, so one appended run of bytes is all that a piece has.
  *
  *	length | distance to its CIE | to the start | bytes | n | to the LSDA | LSDA | rows
  *	                                                         `--- n bytes ---'
  */
 #include "copy/unwind.h"
 
-enum { EH_ALIGN = 4, HEAD = 8 /* a length, and a CIE's 0 or distance */ };
+enum { EH_ALIGN = 4, HEAD = 8 /* a length, and a CIE's 0 */ };
 static const uint8_t near_pointer = FL_PE_PCREL | FL_PE_SDATA4;
-
-/* ---- read ------------------------------------------------------------------------- */
-
-/* What stands in an entry behind its length; bad where none can be. */
-static struct fl_in open_entry(const struct fl_module *m, uintptr_t at)
-{
-	struct fl_in all = fl_in_from(m, at);
-	uint64_t n = fl_in_fixed(&all, 4);
-
-	if (n < 4 || n >= 0xfffffff0)		/* an end, or 64 bits of length */
-		all.is_bad = true;
-	return all.is_bad ? all : fl_in_part(&all, n);
-}
-
-static void take_augmentation(struct fl_cie *c, const struct fl_module *m, const char *text,
-			      struct fl_in *data)
-{
-	for (const char *a = text + 1; *a && !data->is_bad; a++) {
-		if (*a == 'R') {
-			c->pointers = (uint8_t)fl_in_fixed(data, 1);
-		} else if (*a == 'L') {
-			c->lsda = (uint8_t)fl_in_fixed(data, 1);
-		} else if (*a == 'P') {
-			uint8_t how = (uint8_t)fl_in_fixed(data, 1);
-
-			c->personality_how = how & FL_PE_INDIRECT;
-			c->personality = fl_in_pointer(data, m, how & ~FL_PE_INDIRECT);
-		} else if (*a == 'S') {
-			c->is_signal = true;
-		} else {
-			data->is_bad = true;
-		}
-	}
-}
-
-/* Version, augmentation, alignments, return column, the augmentation's data, a program. */
-static bool take_cie(struct fl_cie *c, const struct fl_module *m, uintptr_t at)
-{
-	struct fl_in in = open_entry(m, at), data;
-	const char *text;
-	uint8_t version;
-
-	*c = (struct fl_cie){ .at = at, .lsda = FL_PE_OMIT };
-	in.is_bad |= fl_in_fixed(&in, 4) != 0;
-	version = (uint8_t)fl_in_fixed(&in, 1);
-	text = (const char *)in.p;
-	while (fl_in_fixed(&in, 1) && !in.is_bad)
-		;
-	if (in.is_bad || (version != 1 && version != 3))
-		return false;
-	c->code_align = fl_in_uleb(&in);
-	c->data_align = fl_in_sleb(&in);
-	c->column = version == 1 ? fl_in_fixed(&in, 1) : fl_in_uleb(&in);
-	c->has_data = *text == 'z';
-	if (c->has_data) {
-		data = fl_in_part(&in, fl_in_uleb(&in));
-		take_augmentation(c, m, text, &data);
-		in.is_bad |= data.is_bad;
-	} else {
-		in.is_bad |= *text != '\0';
-	}
-	c->program = in;
-	return !in.is_bad;
-}
-
-int fl_fde_read(struct fl_fde *f, const struct fl_module *m, uintptr_t at)
-{
-	struct fl_in in = open_entry(m, at), data;
-	uint64_t cie = fl_in_fixed(&in, 4);
-	uintptr_t range;
-
-	*f = (struct fl_fde){ .m = m };
-	if (in.is_bad || !cie || !take_cie(&f->cie, m, at + 4 - cie))
-		return FLE_UNWIND;
-	f->start = fl_in_pointer(&in, m, f->cie.pointers);
-	range = fl_in_value(&in, f->cie.pointers & 15);
-	if (f->cie.has_data) {
-		data = fl_in_part(&in, fl_in_uleb(&in));
-		if (f->cie.lsda != FL_PE_OMIT)
-			f->lsda = fl_in_pointer(&data, m, f->cie.lsda);
-		in.is_bad |= data.is_bad;
-	}
-	f->end = f->start + range;
-	f->program = in;
-	return in.is_bad || !f->start || f->end <= f->start ? FLE_UNWIND : 0;
-}
-
-/* ---- write ------------------------------------------------------------------------- */
 
 /* The length comes last: until then nothing follows what was there before. */
 static void end_entry(struct fl_out *o, unsigned char *entry)
@@ -120,6 +31,8 @@ int fl_cie_write(struct fl_out *o, const struct fl_fde *fde)
 	unsigned char *entry = o->p;
 	int err;
 
+	if (c->has_other_key)
+		return FLE_UNWIND;
 	fl_out_fixed(o, 0, HEAD);
 	fl_out_u8(o, 3);
 	fl_out_bytes(o, "zPL", c->personality ? 3 : 1);

@@ -26,7 +26,7 @@ static bool take_fde(struct reader *r, uint32_t part)
 	const struct fl_shape_part *p = &r->s->parts[part];
 
 	r->part = part;
-	return p->fde && !fl_fde_read(&r->fde, r->s->m, p->fde);
+	return p->fde && fl_fde_read(&r->fde, r->s->m, p->fde);
 }
 
 static uint64_t height_at(struct reader *r, const struct fl_shape_step *step)

@@ -34,20 +34,19 @@ struct call_site {
 static bool open_lsda(struct landings *l, const struct fl_fde *f)
 {
 	struct fl_in in = fl_in_from(f->m, f->lsda);
-	uint8_t how = (uint8_t)fl_in_fixed(&in, 1);
+	uint8_t how = fl_in_u8(&in);
 	uint64_t n;
 
 	*l = (struct landings){ .pads = f->start };
 	if (how != FL_PE_OMIT)
 		l->pads = fl_in_pointer(&in, f->m, how);
-	l->type_how = (uint8_t)fl_in_fixed(&in, 1);
+	l->type_how = fl_in_u8(&in);
 	if (l->type_how != FL_PE_OMIT) {
 		n = fl_in_uleb(&in);
 		l->types = (uintptr_t)in.p + n;
 	}
-	l->site_how = (uint8_t)fl_in_fixed(&in, 1);
-	n = fl_in_uleb(&in);
-	l->sites = fl_in_part(&in, n);
+	l->site_how = fl_in_u8(&in);
+	l->sites = fl_in_block(&in);
 	l->actions = in;
 	return !in.is_bad && !(l->site_how & FL_PE_BASE) &&
 	       (l->type_how == FL_PE_OMIT || (l->type_how & FL_PE_BASE) <= FL_PE_PCREL);

@@ -59,7 +59,7 @@ static bool find_frame(struct weaver *w, uint32_t step)
 		w->part = i->part;
 		w->frame.to = 0;
 		if (!s->parts[i->part].fde ||
-		    fl_fde_read(&w->fde, s->m, s->parts[i->part].fde))
+		    !fl_fde_read(&w->fde, s->m, s->parts[i->part].fde))
 			refuse_paths(w, FLE_UNWIND, step);
 	}
 	if (!w->err && (i->at < w->frame.from || i->at >= w->frame.to))

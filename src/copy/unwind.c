@@ -155,11 +155,11 @@ static int write_piece(struct fl_unwind *u, struct fl_out *o, const struct fl_un
 		       const struct fl_unwind_piece *p, struct fl_unwind_entry *to)
 {
 	const unsigned char *cie, *at;
-	struct fl_fde f;
-	int err = fl_fde_read(&f, b->m, p->fde);
+	struct fl_fde f = { 0 };
+	int err;
 
-	if (err)
-		return err;
+	if (!fl_fde_read(&f, b->m, p->fde))
+		return FLE_UNWIND;
 	cie = find_cie(u, o, &f);
 	at = o->p;
 	err = cie ? fl_fde_write(o, &f, b, p, cie) : o->is_full ? -ENOSPC : FLE_UNWIND;

@@ -77,30 +77,7 @@ const unsigned char *fl_unwind_frames(const struct fl_unwind *, size_t *n);
 
 /* ---- pure: one piece ------------------------------------------------------------ */
 
-/* What a CIE says. */
-struct fl_cie {
-	uintptr_t at;
-	struct fl_in program;		/* what holds where a function begins */
-	uint64_t code_align;
-	int64_t data_align;
-	uint64_t column;		/* of the return address */
-	uintptr_t personality;		/* 0: none */
-	uint8_t personality_how;	/* FL_PE_INDIRECT: there stands its address; or 0 */
-	uint8_t pointers, lsda;		/* encodings in its FDEs; lsda: or FL_PE_OMIT */
-	bool has_data;			/* FDEs have augmentation data */
-	bool is_signal;
-};
-struct fl_fde {
-	const struct fl_module *m;
-	struct fl_cie cie;
-	uintptr_t start, end;
-	uintptr_t lsda;			/* 0: none */
-	struct fl_in program;
-};
-
-/* 0, or FLE_UNWIND. */
-int fl_fde_read(struct fl_fde *, const struct fl_module *, uintptr_t fde);
-/* A CIE like the original's, for all pieces whose originals have that. The same errors. */
+/* A CIE like the original's, for all pieces whose originals have that. 0, or FLE_UNWIND. */
 int fl_cie_write(struct fl_out *, const struct fl_fde *);
 /* One piece of the body, with its LSDA, by a CIE that has been written at `cie`. 0, or
  * FLE_UNWIND. What finds no room is noted in the output. */

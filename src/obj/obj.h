@@ -124,6 +124,15 @@ bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
 int fl_obj_relocs(const struct fl_module *,
 		  int (*each)(void *arg, uintptr_t pointer, uint32_t type,
 			      const char *name, uintptr_t value), void *arg);
+/* The entry of a function at `fde` in .eh_frame (cfi.h); *f is all 0 before, or what was
+ * read of the same module: a CIE is not read twice. False: it is not understood. */
+struct fl_fde;
+bool fl_fde_read(struct fl_fde *f, const struct fl_module *, uintptr_t fde);
+/* The next instruction that does something, of a program of this entry or of its CIE. False:
+ * there is none, or the program is bad. */
+struct fl_in;
+struct fl_cfi_insn;
+bool fl_cfi_next(struct fl_in *program, const struct fl_fde *, struct fl_cfi_insn *);
 /* Each function range that .eh_frame_hdr knows, ascending; its entry in .eh_frame, and
  * where its table of exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many
  * ranges are not understood, or what `each` returned when not 0. */
@@ -151,5 +160,7 @@ int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintp
 /* From now on the module that this is in is not unloaded. The program calls, from no
  * handler: the loader is asked. */
 void fl_obj_stay(void);
+
+#include "obj/cfi.h"
 
 #endif

@@ -23,9 +23,9 @@ static void write_piece(const struct fl_module *m, const uint8_t *head, uintptr_
 	struct fl_unwind_piece p = { .fde = fde, .rows = rows,
 				     .kind = (enum fl_piece_kind)(head[6] % 3) };
 	struct fl_unwind_body body = { .m = m, .pieces = &p, .n = 1 };
-	struct fl_fde f;
+	struct fl_fde f = { 0 };
 
-	if (fl_fde_read(&f, m, fde))
+	if (!fl_fde_read(&f, m, fde))
 		goto out;
 	for (uint32_t i = 0; i < head[2] && i * head[3] / 2 < f.end - f.start; i++)
 		rows[p.n++] = (struct fl_unwind_row){ f.start + i * head[3] / 2, i * 3,

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include <cmocka.h>
+#include <dwarf.h>
 #include <elf.h>
 
 #include "base/base.h"
@@ -167,6 +168,28 @@ static void nobody_calls_the_entry_where_it_has_no_table(void **state)
 	free(f);
 }
 
+/* A column of 128 and more is a byte of version 1, and a number of two to who reads on:
+ * pointers have 2 bytes to one, 8 to the other, who takes what is remembered for data. */
+static void an_entry_is_looked_at_as_it_is_read(void **state)
+{
+	enum { STATES = 1 << 20, FDE = 64, HEAD = 28 };
+	static const uint8_t cie[] = { 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 0x90,
+				       1, DW_EH_PE_udata2 };
+	static const uint8_t to_data[] = { DW_CFA_GNU_args_size, 0x80, 0x80, 0xc0, 0 };
+	const struct { uint32_t bytes, cie; uint16_t at, size; } head = {
+		HEAD - 4 + STATES, FDE + 4, FUNCTION, 16
+	};
+	struct file *f = make();
+
+	(void)state;
+	f->of[0].fde = FROM_TABLE(more) + FDE;
+	memcpy(f->more, cie, sizeof(cie));
+	memcpy(f->more + FDE, &head, sizeof(head));
+	memcpy(f->more + FDE + HEAD - 5, to_data, sizeof(to_data));
+	memset(f->more + FDE + HEAD, DW_CFA_remember_state, STATES);
+	is_read_in_little_memory(f, false);
+}
+
 static void a_table_is_no_longer_than_it_is(void **state)
 {
 	struct file *f = make();
@@ -246,6 +269,7 @@ int main(void)
 		cmocka_unit_test(rows_without_end_are_not_read),
 		cmocka_unit_test(a_register_of_a_high_number_is_not_read),
 		cmocka_unit_test(nobody_calls_the_entry_where_it_has_no_table),
+		cmocka_unit_test(an_entry_is_looked_at_as_it_is_read),
 		cmocka_unit_test(a_table_is_no_longer_than_it_is),
 		cmocka_unit_test(one_entry_of_many_functions_is_not_read_as_often),
 		cmocka_unit_test(tables_have_so_much_memory_in_all),
