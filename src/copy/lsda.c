@@ -15,64 +15,8 @@
 
 enum { WHOLE_LEB = 10, ACTIONS_MOST = 1 << 20 };
 
-struct landings {
-	uintptr_t pads;			/* what pads are counted from */
-	uint8_t type_how;
-	uintptr_t types;		/* where they end */
-	uint8_t site_how;
-	struct fl_in sites;
-	struct fl_in actions;		/* to the end of what can be read */
-};
-
-struct call_site {
-	uintptr_t from, to, pad;	/* pad: 0 none */
-	uint64_t action;		/* 1 + where in the actions; 0 none */
-};
-
-/* ---- read --------------------------------------------------------------------------- */
-
-static bool open_lsda(struct landings *l, const struct fl_fde *f)
-{
-	struct fl_in in = fl_in_from(f->m, f->lsda);
-	uint8_t how = fl_in_u8(&in);
-	uint64_t n;
-
-	*l = (struct landings){ .pads = f->start };
-	if (how != FL_PE_OMIT)
-		l->pads = fl_in_pointer(&in, f->m, how);
-	l->type_how = fl_in_u8(&in);
-	if (l->type_how != FL_PE_OMIT) {
-		n = fl_in_uleb(&in);
-		l->types = (uintptr_t)in.p + n;
-	}
-	l->site_how = fl_in_u8(&in);
-	l->sites = fl_in_block(&in);
-	l->actions = in;
-	return !in.is_bad && !(l->site_how & FL_PE_BASE) &&
-	       (l->type_how == FL_PE_OMIT || (l->type_how & FL_PE_BASE) <= FL_PE_PCREL);
-}
-
-/* The next one. False: there is none, or it is not understood, which is noted. */
-static bool next_call_site(struct landings *l, const struct fl_fde *f, struct call_site *s)
-{
-	struct fl_in *in = &l->sites;
-	uint64_t from, n, pad, length = f->end - f->start;
-
-	if (in->p == in->end || in->is_bad)
-		return false;
-	from = fl_in_value(in, l->site_how);
-	n = fl_in_value(in, l->site_how);
-	pad = fl_in_value(in, l->site_how);
-	s->action = fl_in_uleb(in);
-	in->is_bad |= n > length || from > length - n;
-	s->from = f->start + from;
-	s->to = s->from + n;
-	s->pad = pad ? l->pads + pad : 0;
-	return !in->is_bad;
-}
-
 /* Where the last action ends that a site leads to: *end is at least that. */
-static void reach_actions(struct landings *l, uint64_t action, size_t *end, uint32_t *steps)
+static void reach_actions(struct fl_lsda *l, uint64_t action, size_t *end, uint32_t *steps)
 {
 	size_t room = (size_t)(l->actions.end - l->actions.p);
 	uint64_t at = action - 1;
@@ -114,7 +58,7 @@ static uintptr_t place_of(const struct fl_unwind_body *b, uintptr_t at)
 }
 
 /* False: its pad is not there. */
-static bool move_site(struct call_site *s, const struct fl_unwind_body *b,
+static bool move_site(struct fl_call_site *s, const struct fl_unwind_body *b,
 		      const struct fl_unwind_piece *p)
 {
 	s->from = fl_unwind_place(p, s->from);
@@ -133,15 +77,15 @@ struct survey {
 	size_t action_bytes;
 };
 
-static bool survey(struct landings l, const struct fl_fde *f, const struct fl_unwind_body *b,
+static bool survey(struct fl_lsda l, const struct fl_unwind_body *b,
 		   const struct fl_unwind_piece *p, struct survey *to)
 {
-	struct call_site s;
+	struct fl_call_site s;
 	uintptr_t last = 0;
 	uint32_t steps = 0;
 
 	*to = (struct survey){ .lowest = UINTPTR_MAX };
-	while (next_call_site(&l, f, &s)) {
+	while (fl_lsda_next(&l, &s)) {
 		if (s.from < last)
 			return false;
 		last = s.to;
@@ -154,14 +98,14 @@ static bool survey(struct landings l, const struct fl_fde *f, const struct fl_un
 	return !l.sites.is_bad;
 }
 
-static void put_call_sites(struct fl_out *o, struct landings l, const struct fl_fde *f,
-		      const struct fl_unwind_body *b, const struct fl_unwind_piece *p,
-		      uintptr_t base)
+static void put_call_sites(struct fl_out *o, struct fl_lsda l,
+			   const struct fl_unwind_body *b, const struct fl_unwind_piece *p,
+			   uintptr_t base)
 {
 	unsigned char *begin = fl_out_begin(o);
-	struct call_site s;
+	struct fl_call_site s;
 
-	while (next_call_site(&l, f, &s)) {
+	while (fl_lsda_next(&l, &s)) {
 		move_site(&s, b, p);
 		if (s.from == s.to)
 			continue;
@@ -177,10 +121,12 @@ int fl_lsda_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwi
 		  const struct fl_unwind_piece *p)
 {
 	struct survey found;
-	struct landings l;
+	struct fl_lsda l;
 	uintptr_t base;
 
-	if (!open_lsda(&l, f) || !survey(l, f, b, p, &found))
+	if (!fl_lsda_open(&l, f->m, f->lsda, f->start, f->end) ||
+	    (l.type_how != FL_PE_OMIT && (l.type_how & FL_PE_BASE) > FL_PE_PCREL) ||
+	    !survey(l, b, p, &found))
 		return FLE_UNWIND;
 	base = (found.lowest == UINTPTR_MAX ? p->start : found.lowest) - 1;
 	fl_out_u8(o, FL_PE_PCREL | FL_PE_SDATA4);
@@ -189,7 +135,7 @@ int fl_lsda_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwi
 	if (l.type_how != FL_PE_OMIT)
 		fl_out_wide_leb(o, l.types - ((uintptr_t)o->p + WHOLE_LEB), WHOLE_LEB);
 	fl_out_u8(o, FL_PE_ULEB);
-	put_call_sites(o, l, f, b, p, base);
+	put_call_sites(o, l, b, p, base);
 	fl_out_bytes(o, l.actions.p, found.action_bytes);
 	return 0;
 }

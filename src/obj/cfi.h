@@ -1,6 +1,6 @@
 /*
  * cfi.h - the door's part for tables for unwinding: bytes of them, an entry of .eh_frame, an
- * instruction of its program.
+ * instruction of its program, and what .gcc_except_table says of its calls.
  *
  * Hides lengths that lie. Who reads beyond the end gets zeros, and it is noted; whoever
  * uses the result looks once. Nothing here takes longer for what an entry says.
@@ -202,5 +202,63 @@ struct fl_cfi_insn {
 	uint64_t reg;			/* 0 without; of two registers the first */
 	uint64_t value;			/* in bytes, or an address */
 };
+
+/* ---- where exceptions land --------------------------------------------------------- */
+
+/* A function's table in .gcc_except_table. */
+struct fl_lsda {
+	uintptr_t start, end;		/* of the function */
+	uintptr_t pads;			/* what pads are counted from */
+	uint8_t type_how;
+	uintptr_t types;		/* where they end */
+	uint8_t site_how;
+	struct fl_in sites;
+	struct fl_in actions;		/* to the end of what can be read */
+};
+
+struct fl_call_site {
+	uintptr_t from, to, pad;	/* pad: 0 none */
+	uint64_t action;		/* 1 + where in the actions; 0 none */
+};
+
+/* False: it is not understood. */
+static inline bool fl_lsda_open(struct fl_lsda *l, const struct fl_module *m, uintptr_t lsda,
+				uintptr_t start, uintptr_t end)
+{
+	struct fl_in in = fl_in_from(m, lsda);
+	uint8_t how = fl_in_u8(&in);
+
+	*l = (struct fl_lsda){ .start = start, .end = end, .pads = start };
+	if (how != FL_PE_OMIT)
+		l->pads = fl_in_pointer(&in, m, how);
+	l->type_how = fl_in_u8(&in);
+	if (l->type_how != FL_PE_OMIT) {
+		l->types = fl_in_uleb(&in);
+		l->types += (uintptr_t)in.p;
+	}
+	l->site_how = fl_in_u8(&in);
+	l->sites = fl_in_block(&in);
+	l->actions = in;
+	return !in.is_bad && !(l->site_how & (FL_PE_BASE | FL_PE_INDIRECT));
+}
+
+/* The next one. False: there is none, or sites are bad. */
+static inline bool fl_lsda_next(struct fl_lsda *l, struct fl_call_site *s)
+{
+	struct fl_in *in = &l->sites;
+	uint64_t from, n, pad, length = l->end - l->start;
+
+	if (in->p == in->end || in->is_bad)
+		return false;
+	from = fl_in_value(in, l->site_how);
+	n = fl_in_value(in, l->site_how);
+	pad = fl_in_value(in, l->site_how);
+	s->action = fl_in_uleb(in);
+	in->is_bad |= n > length || from > length - n;
+	s->from = l->start + from;
+	s->to = s->from + n;
+	s->pad = pad ? l->pads + pad : 0;
+	return !in->is_bad;
+}
 
 #endif

@@ -121,32 +121,18 @@ int fl_obj_pads(const struct fl_module *m, uintptr_t lsda, uintptr_t start, uint
 		int (*each)(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad),
 		void *arg)
 {
-	struct fl_in in = fl_in_from(m, lsda), sites;
-	uint64_t last = 0;
-	uint8_t encoding;
+	struct fl_call_site s;
+	struct fl_lsda l;
+	uintptr_t last = start;
+	int err = 0;
 
-	if (fl_in_u8(&in) != FL_PE_OMIT)
+	if (!fl_lsda_open(&l, m, lsda, start, end) || l.pads != start)
 		return FLE_TRUNCATED;		/* pads of another base: nobody's */
-	if (fl_in_u8(&in) != FL_PE_OMIT)
-		fl_in_uleb(&in);		/* where the types end */
-	encoding = fl_in_u8(&in);
-	sites = fl_in_block(&in);
-	if (sites.is_bad || in.is_bad || encoding & (FL_PE_BASE | FL_PE_INDIRECT))
-		return FLE_TRUNCATED;
-	while (sites.p < sites.end) {
-		uint64_t from = fl_in_value(&sites, encoding);
-		uint64_t length = fl_in_value(&sites, encoding);
-		uint64_t pad = fl_in_value(&sites, encoding);
-		int err;
-
-		fl_in_uleb(&sites);		/* what is caught */
-		if (sites.is_bad || from < last || !length || length > end - start ||
-		    from > end - start - length)
+	while (!err && fl_lsda_next(&l, &s)) {
+		if (s.from < last || s.from == s.to)
 			return FLE_TRUNCATED;
-		last = from + length;
-		err = pad ? each(arg, start + from, start + last, start + pad) : 0;
-		if (err)
-			return err;
+		last = s.to;
+		err = s.pad ? each(arg, s.from, s.to, s.pad) : 0;
 	}
-	return 0;
+	return l.sites.is_bad ? FLE_TRUNCATED : err;
 }

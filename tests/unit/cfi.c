@@ -345,6 +345,8 @@ static void a_cie_stands_somewhere(void **state)
 	(void)state;
 	if (p == MAP_FAILED)
 		skip();
+	add(&e, "\0\0\0\0\0\0\0", 8);		/* so that there are two addresses */
+	set_length(&e, e.fde);
 	memcpy(p, e.bytes, e.n);
 	distance = (uint32_t)((uintptr_t)p + e.fde + 4);
 	memcpy(p + e.fde + 4, &distance, 4);
@@ -562,6 +564,79 @@ static void a_way_beyond_all_addresses_is_bad(void **state)
 	assert_true(in.is_bad);
 }
 
+/* ---- where exceptions land ------------------------------------------------------------- */
+
+/* Sites of a function of 0x40 bytes at 0x1000. False: they are not understood to the end. */
+static bool read_sites(const void *bytes, size_t n, struct fl_lsda *l, struct fl_call_site *s,
+		       int *found)
+{
+	unsigned char *p = put(bytes, n);
+
+	*found = 0;
+	if (!fl_lsda_open(l, &m, (uintptr_t)p, 0x1000, 0x1040))
+		return false;
+	while (fl_lsda_next(l, s))
+		++*found;
+	return !l->sites.is_bad;
+}
+
+static void call_sites_are_told(void **state)
+{
+	static const unsigned char usual[] = { 0xff, 0x9b, 0x20, 1, 8,
+					       0, 8, 0, 0,  0x10, 0x30, 0x38, 3, 1, 2 };
+	struct fl_call_site s;
+	struct fl_lsda l;
+	int n;
+
+	(void)state;
+	assert_true(read_sites(usual, sizeof(usual), &l, &s, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(s.from, 0x1010);
+	assert_int_equal(s.to, 0x1040);
+	assert_int_equal(s.pad, 0x1038);
+	assert_int_equal(s.action, 3);
+	assert_int_equal(l.type_how, 0x9b);
+	assert_int_equal(l.types, m.lo + 3 + 0x20);
+	assert_int_equal(l.actions.end - l.actions.p, 2);
+	for (size_t cut = 0; cut < sizeof(usual) - 2; cut++)
+		assert_false(read_sites(usual, cut, &l, &s, &n));
+}
+
+static void call_sites_that_lie_are_bad(void **state)
+{
+	static const struct { unsigned char bytes[8]; } of[] = {
+		{ { 0xff, 0xff, 1, 4, 0x10, 0x31, 0, 0 } },	/* behind the function */
+		{ { 0xff, 0xff, 1, 4, 0, 0x41, 0, 0 } },
+		{ { 0xff, 0xff, 1, 3, 0, 1, 0, 0 } },		/* without an action */
+		{ { 0xff, 0xff, 0x11, 4, 0, 1, 0, 0 } },	/* from where it stands */
+		{ { 0xff, 0xff, 0x81, 4, 0, 1, 0, 0 } },
+		{ { 0x90, 0xff, 1, 4, 0, 1, 0, 0 } },		/* where the base is told */
+	};
+	struct fl_call_site s;
+	struct fl_lsda l;
+	int n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++)
+		assert_false(read_sites(of[i].bytes, 8, &l, &s, &n));
+}
+
+/* 0 is none, whatever pads are counted from. */
+static void pads_have_a_base(void **state)
+{
+	static const unsigned char told[] = { 0x03, 0, 0x20, 0, 0, 0xff, 1, 4, 0, 1, 8, 0 },
+				   none[] = { 0x03, 0, 0x20, 0, 0, 0xff, 1, 4, 0, 1, 0, 0 };
+	struct fl_call_site s;
+	struct fl_lsda l;
+	int n;
+
+	(void)state;
+	assert_true(read_sites(told, sizeof(told), &l, &s, &n));
+	assert_int_equal(s.pad, 0x2008);
+	assert_true(read_sites(none, sizeof(none), &l, &s, &n));
+	assert_int_equal(s.pad, 0);
+}
+
 /* ---- the table ----------------------------------------------------------------------- */
 
 static int count(void *n, const struct fl_obj_frame *f)
@@ -625,6 +700,9 @@ int main(void)
 		cmocka_unit_test(a_place_is_told_as_entries_tell_it),
 		cmocka_unit_test(what_does_nothing_is_skipped),
 		cmocka_unit_test(a_way_beyond_all_addresses_is_bad),
+		cmocka_unit_test(call_sites_are_told),
+		cmocka_unit_test(call_sites_that_lie_are_bad),
+		cmocka_unit_test(pads_have_a_base),
 		cmocka_unit_test(functions_behind_an_end_are_told),
 	};
 

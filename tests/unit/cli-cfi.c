@@ -223,6 +223,7 @@ static void one_entry_of_many_functions_is_not_read_as_often(void **state)
 	bad.cie = 24 + 4;
 	memcpy(cie, &f->cie_bytes, 24);
 	memcpy(cie + 24, &bad, sizeof(bad));
+	memset(cie + 24 + sizeof(bad), DW_CFA_restore, 60000);
 	f->n = FUNCTIONS;
 	f->frames = (int32_t)(cie - (uint8_t *)&f->frames);
 	of = (int32_t *)((char *)f + offsetof(struct file, of));
