@@ -494,6 +494,23 @@ int fl_attach_refuse_program(void);
 #define FL_PROVIDER_OPTION(at_) \
 	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
 	  fl_providers_take, at_, .each = fl_provider_each }
+#define FL_WAIT_OPTION(at_) \
+	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen", \
+	  fl_take_flag, at_ }
+#define FL_FOLLOW_OPTION(at_) \
+	{ 'f', "follow", NULL, "record the processes that it starts as well", \
+	  fl_take_flag, at_ }
+#define FL_TEXT_OPTION(at_) \
+	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)", \
+	  fl_take_name, at_, .each = fl_text_each }
+#define FL_SYNC_OPTION(at_) \
+	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`", \
+	  fl_take_name, at_, .each = fl_sync_each }
+/* at_: of the struct fl_session_options. */
+#define FL_CPU_OPTIONS(at_) \
+	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3", \
+	  fl_cpus_take, at_ }, \
+	{ 0, "target-cpu", "LIST", "run the program on these CPUs", fl_cpus_take, at_ }
 #define FL_EXCLUSIVE_OPTION(at_) \
 	{ 0, "exclusive", "HOW", "AArch64: rewrite atomics made of a pair of instructions; " \
 	  "cas does not see a word that changed and changed back", \

@@ -72,16 +72,11 @@ static const struct fl_option options[] = {
 	FL_PROVIDER_OPTION(AT(o.providers)),
 	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)",
 	  .take = take_budget },
-	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen",
-	  fl_take_flag, AT(o.wait) },
-	{ 0, "text", "HOW", "write code by mprotect or alias (the first that works)",
-	  fl_take_name, AT(o.text), .each = fl_text_each },
-	{ 0, "sync", "NAME", "way to synchronise cores, see `flick doctor`",
-	  fl_take_name, AT(o.sync), .each = fl_sync_each },
+	FL_WAIT_OPTION(AT(o.wait)),
+	FL_TEXT_OPTION(AT(o.text)),
+	FL_SYNC_OPTION(AT(o.sync)),
 	FL_EXCLUSIVE_OPTION(AT(o.exclusive)),
-	{ 0, "cpu", "LIST", "run flick itself on these CPUs, as in 0,2-3",
-	  fl_cpus_take, AT(o) },
-	{ 0, "target-cpu", "LIST", "run the program on these CPUs", fl_cpus_take, AT(o) },
+	FL_CPU_OPTIONS(AT(o)),
 	{ 0 }
 };
 
