@@ -92,11 +92,6 @@ static int await_next_stop(int tid, uint64_t us)
 	return -1;
 }
 
-static bool is_event(int status)
-{
-	return status >> 16 == PTRACE_EVENT_STOP;
-}
-
 /* In a stop from which the kernel heeds what calls are restarted with. A signal on its way is
  * delivered first; its stop may be what the interrupt has become, so there is another one. Who
  * gets signals without end is not waited for without end. */
@@ -106,7 +101,8 @@ static bool await_event(int tid)
 	uint64_t until = now_us() + LONG_US;
 	int status;
 
-	while ((status = await_next_stop(tid, LONG_US)) >= 0 && !is_event(status)) {
+	while ((status = await_next_stop(tid, LONG_US)) >= 0 &&
+	       status >> 16 != PTRACE_EVENT_STOP) {
 		fl_os_trace_interrupt(tid);
 		ptrace(PTRACE_CONT, tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
 		if (now_us() > until)

@@ -270,11 +270,6 @@ static int keep_session(FILE *f)
 	return read_answer(f, SHOW_ALL);
 }
 
-static bool begins_session(char **words, int n)
-{
-	return n > 1 && !strcmp(words[0], "session") && !strcmp(words[1], "new");
-}
-
 static int ask_about(int pid, char **words, int n)
 {
 	struct lines l = { 0 };
@@ -285,7 +280,7 @@ static int ask_about(int pid, char **words, int n)
 		f = find_recorder(pid);
 	if (f && is_request(*words))
 		err = ask_words(f, words, n);
-	if (f && !err && begins_session(words, n))
+	if (f && !err && n > 1 && !strcmp(words[0], "session") && !strcmp(words[1], "new"))
 		err = keep_session(f);
 	else if (f && !is_request(*words))
 		err = ask_lines(f, &l, strcmp(*words, "-") ? *words : STDIN_NAME);

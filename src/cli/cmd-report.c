@@ -431,13 +431,6 @@ static int add_modules(struct source *from, const struct wish *w)
 	return -1;
 }
 
-/* What shares are of; samples of stacks are in as many totals as they have calls. */
-static void find_whole(struct source *from)
-{
-	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
-					 fl_sheet_shared(&from->sheet));
-}
-
 static void fit_stacks(struct source *from, const struct wish *w)
 {
 	const char *name = from->sheet.name;
@@ -452,7 +445,9 @@ static void fit_stacks(struct source *from, const struct wish *w)
 
 static int show(struct source *from, const struct wish *w)
 {
-	find_whole(from);
+	/* Samples of stacks are in as many totals as they have calls. */
+	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
+					 fl_sheet_shared(&from->sheet));
 	if (w->callers && fl_stacks_callers(from->store, &from->sheet, w->callers))
 		return FL_EXIT_FAILED;
 	if ((w->lines && add_lines(from)) || add_modules(from, w))

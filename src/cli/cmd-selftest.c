@@ -34,12 +34,6 @@ static void show_progress(void *arg)
 			p->test->name, p->test->about);
 }
 
-static void wipe_progress(const struct progress *p)
-{
-	if (p->shown)
-		fputs("\r\033[K", stderr);
-}
-
 /* ---- results ---------------------------------------------------------------------- */
 
 static bool is_right(const struct fl_tally *t)
@@ -126,7 +120,8 @@ static int run_one(const struct request *r, struct fl_verdict *v, struct progres
 
 	fflush(stdout);
 	err = fl_torture_run(p->test, v, r->sync, ms, show_progress, p);
-	wipe_progress(p);
+	if (p->shown)
+		fputs("\r\033[K", stderr);	/* the line of how far it was is wiped */
 	if (err == FLE_OPTION)
 		fl_say("there is no way to synchronise cores called `%s`; see `flick doctor`",
 		       r->sync ? r->sync : getenv("FLICK_SYNC"));

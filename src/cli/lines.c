@@ -149,19 +149,13 @@ static uint32_t place_of(struct texts *t, const char *text)
 	return t->place[t->n++];
 }
 
-/* The next one of both; both are sorted, and have none in common. */
-static const struct known *next_of(const struct fl_lines *l, size_t *i, size_t *k)
-{
-	if (*i < l->known.n &&
-	    (*k == l->added.n || compare(&l->known.of[*i], &l->added.of[*k]) < 0))
-		return &l->known.of[(*i)++];
-	return &l->added.of[(*k)++];
-}
-
+/* Of both; both are sorted, and have none in common. */
 static bool put_rows(const struct fl_lines *l, uint64_t *row, struct texts *t)
 {
 	for (size_t i = 0, k = 0; i < l->known.n || k < l->added.n;) {
-		const struct known *of = next_of(l, &i, &k);
+		bool is_known = k == l->added.n ||
+				(i < l->known.n && l->known.of[i].at < l->added.of[k].at);
+		const struct known *of = is_known ? &l->known.of[i++] : &l->added.of[k++];
 		uint32_t place = of->file ? place_of(t, of->file) : 0;
 
 		if (of->file && !place)

@@ -498,12 +498,6 @@ static void turn_page(struct fl_live_screen *c, int key)
 			      c->page_top + by;
 }
 
-static void order_by_next(struct fl_live *l)
-{
-	l->model.key = (l->model.key + 1) % FL_LIVE_N_KEYS;
-	arrange(l);
-}
-
 static struct fl_live_line notice_of(struct fl_live *l)
 {
 	return (struct fl_live_line){ l->screen->notice, sizeof(l->screen->notice) };
@@ -521,7 +515,10 @@ static void obey(struct fl_live *l, int key)
 	case 'f': case '\\': ask_for(l, PROMPT_FILTER); return;
 	case '/': ask_for(l, PROMPT_SEARCH); return;
 	case 'n': search_on(l); return;
-	case 's': order_by_next(l); return;
+	case 's':
+		l->model.key = (l->model.key + 1) % FL_LIVE_N_KEYS;
+		arrange(l);
+		return;
 	case ' ':
 		fl_live_move(&l->model, 0);	/* it stays there from now on */
 		fl_live_switch(l, FL_LIVE_CURSOR, notice_of(l));

@@ -148,11 +148,6 @@ static void take_end(void *arg, uint32_t reader, uint32_t thread)
 
 /* ---- its begin ------------------------------------------------------------------------ */
 
-static const char *usual(const struct fl_session *s)
-{
-	return s->o->action == FL_ACT_COUNT ? "counts" : "latency";
-}
-
 /* Can this recording give what analysis `a` needs? */
 static bool is_to_be_had(const struct fl_session *s, const struct flick_analysis *a)
 {
@@ -247,7 +242,9 @@ int fl_named_begin(struct fl_named *of, struct fl_session *s, const char *analys
 	d->of = of;
 	d->s = s;
 	pthread_mutex_init(&d->turn, NULL);
-	if (open_uses(d, analyses ? analyses : usual(s), why))
+	if (!analyses)
+		analyses = s->o->action == FL_ACT_COUNT ? "counts" : "latency";
+	if (open_uses(d, analyses, why))
 		return -1;
 	err = begin(d);
 	if (err)

@@ -225,12 +225,6 @@ static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 	return names && paths;
 }
 
-static void free_scope(struct fl_scope *in)
-{
-	free((void *)in->names);
-	free((void *)in->paths);
-}
-
 /* Where calls are timed, one that can be. */
 static bool has_selected(const struct fl_session *s)
 {
@@ -298,7 +292,8 @@ static bool has_wrong_pattern(struct fl_session *s)
 	       (text = fl_selection_idle(s->o->selection, &at, &len)))
 		if (in.names || find_scope(s, &in))
 			wrong |= say_idle(s, text, len, &in);
-	free_scope(&in);
+	free((void *)in.names);
+	free((void *)in.paths);
 	text = fl_selection_emptied_by(s->o->selection);
 	if (wrong || (s->o->wait && !has_ended(s)) || !text || !is_empty(s))
 		return wrong;

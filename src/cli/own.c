@@ -98,12 +98,6 @@ bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
 	return s->o->follow || pc->pid == s->pid;
 }
 
-/* Of the agent, when modules come. */
-static bool is_agents_work(const struct fl_own *o, const struct fl_pc *pc)
-{
-	return fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo;
-}
-
 bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
 {
 	return !fl_mapped_is_file(pc->path) && is_glue(o, pc->address);
@@ -120,7 +114,9 @@ bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct
 		return false;
 	to->own += pc->n;
 	to->taken_own += pc->taken;
-	to->work += is_agents_work(o, pc) ? pc->n : 0;
+	/* Of the agent, when modules come. */
+	if (fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo)
+		to->work += pc->n;
 	to->counts += fl_own_counts(o, pc) ? pc->n : 0;
 	return true;
 }
