@@ -36,15 +36,18 @@
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
 
-int fl_budget_take(struct fl_session_options *o, const char *text)
+int fl_budget_take(void *options, const struct fl_option *option, const char *text)
 {
+	struct fl_session_options *o = options;
 	double part;
 
+	(void)option;
 	if (!fl_budget_parse(text, &part)) {
 		fl_say("--budget takes a percentage from 0.1 to 100, not `%s`", text);
 		return -1;
 	}
 	o->budget = part;
+	o->budget_text = text;
 	return 0;
 }
 

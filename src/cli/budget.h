@@ -23,8 +23,11 @@ static inline bool fl_budget_parse(const char *text, double *part)
 	*part = percent / 100;
 	return end != text && !*end && percent >= 0.1 && percent <= 100;
 }
-/* What --budget says. 0, or -1 and a line printed. */
-int fl_budget_take(struct fl_session_options *, const char *text);
+/* What --budget says, to the struct fl_session_options. 0, or -1 and a line printed. */
+int fl_budget_take(void *options, const struct fl_option *, const char *text);
+#define FL_BUDGET_OPTION(at_) \
+	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)", \
+	  fl_budget_take, at_ }
 
 struct fl_budget;
 /* Where functions are sampled; else *b stays NULL, which all of these take. 0 or

@@ -343,6 +343,7 @@ struct fl_session_options {
 	uint32_t providers;		/* a bit each that was asked for; 0: what there is */
 	enum fl_demangle demangle;	/* of what is printed at its end */
 	double budget;			/* of samples: a part of the program's CPU time */
+	const char *budget_text;	/* as it was asked for, or NULL */
 	int output;			/* see struct fl_launch */
 	const char *trigger;		/* --trigger, or NULL */
 	uint64_t trigger_ns, last_ns;	/* its time, and how much is kept */

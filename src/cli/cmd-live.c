@@ -30,21 +30,11 @@ struct wish {
 	struct fl_session_options o;
 	struct fl_live live;
 	bool all;
-	const char *budget;
 	uint32_t every_ms;
 	uint32_t key;
 	uint64_t asked_ns;		/* when it was seen that flick is to end */
 	bool is_open, is_leaving;	/* is_leaving: of a program that ran before */
 };
-
-static int take_budget(void *wish, const struct fl_option *o, const char *value)
-{
-	struct wish *w = wish;
-
-	(void)o;
-	w->budget = value;
-	return fl_budget_take(&w->o, value);
-}
 
 static int take_every(void *wish, const struct fl_option *o, const char *value)
 {
@@ -70,8 +60,7 @@ static const struct fl_option options[] = {
 	  .each = key_each },
 	FL_SELECTION_OPTIONS("show", AT(o.selection)),
 	FL_PROVIDER_OPTION(AT(o.providers)),
-	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)",
-	  .take = take_budget },
+	FL_BUDGET_OPTION(AT(o)),
 	FL_WAIT_OPTION(AT(o.wait)),
 	FL_TEXT_OPTION(AT(o.text)),
 	FL_SYNC_OPTION(AT(o.sync)),
@@ -194,8 +183,9 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 		return -1;
 	if (w->o.pid && fl_attach_is_recorded(w->o.pid))
 		w->all = true;		/* what is sampled one recorder alone can say */
-	if (w->budget && w->all) {
-		fl_say("--budget=%s is for sampling: it cannot be used with --all", w->budget);
+	if (w->o.budget_text && w->all) {
+		fl_say("--budget=%s is for sampling: it cannot be used with --all",
+		       w->o.budget_text);
 		return -1;
 	}
 	if (w->o.pid && a.at < argc)

@@ -16,17 +16,7 @@ struct wish {
 	struct fl_session_options o;
 	bool all;
 	bool is_second;			/* another flick records the process */
-	const char *budget;		/* as it was asked for, or NULL */
 };
-
-static int take_budget(void *wish, const struct fl_option *o, const char *value)
-{
-	struct wish *w = wish;
-
-	(void)o;
-	w->budget = value;
-	return fl_budget_take(&w->o, value);
-}
 
 #define AT(field) .at = offsetof(struct wish, field)
 
@@ -49,8 +39,7 @@ static const struct fl_option options[] = {
 	  fl_take_number, AT(o.samples), 1, 1000000 },
 	{ 0, "epoch", "MS", "length of an epoch, in milliseconds (10)",
 	  fl_take_number, AT(o.epoch_ms), 1, 1000000 },
-	{ 0, "budget", "PERCENT", "how much CPU time sampling may cost (2)",
-	  .take = take_budget },
+	FL_BUDGET_OPTION(AT(o)),
 	{ 'd', "duration", "SECONDS",
 	  "end the program with SIGTERM after this time; with -p leave it",
 	  fl_take_seconds, AT(o.seconds) },
@@ -93,7 +82,7 @@ static const struct fl_option options[] = {
 
 static bool is_profiler_set(const struct wish *w)
 {
-	return w->o.samples || w->o.epoch_ms || w->budget;
+	return w->o.samples || w->o.epoch_ms || w->o.budget_text;
 }
 
 /* What does not go with --rate, and why. */
@@ -155,9 +144,9 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 	}
 	if (!is_profiler_set(w) || w->o.rate || action == FL_ACT_SAMPLE)
 		return 0;
-	if (w->budget)
+	if (w->o.budget_text)
 		fl_say("--budget=%s is for sampling: it cannot be used if every call is %s",
-		       w->budget, how);
+		       w->o.budget_text, how);
 	else
 		fl_say("-K and --epoch are for sampling: they cannot be used if every call is "
 		       "%s", how);

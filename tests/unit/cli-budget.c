@@ -791,11 +791,11 @@ static void what_is_a_budget_is_said(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		assert_int_equal(fl_budget_take(&o, bad[i]), -1);
-	assert_int_equal(fl_budget_take(&o, "5%"), 0);
+		assert_int_equal(fl_budget_take(&o, NULL, bad[i]), -1);
+	assert_int_equal(fl_budget_take(&o, NULL, "5%"), 0);
 	assert_true(o.budget == 0.05);
-	assert_int_equal(fl_budget_take(&o, "0.1"), 0);
-	assert_int_equal(fl_budget_take(&o, "100"), 0);
+	assert_int_equal(fl_budget_take(&o, NULL, "0.1"), 0);
+	assert_int_equal(fl_budget_take(&o, NULL, "100"), 0);
 	assert_true(o.budget == 1);
 }
 
