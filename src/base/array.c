@@ -45,6 +45,19 @@ int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size)
 
 /* ---- hash tables --------------------------------------------------------------------- */
 
+static int by_first_word(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+
+	return (*a > *b) - (*a < *b);
+}
+
+void fl_rows_sort(void *array, size_t n, size_t size)
+{
+	if (n)
+		qsort(array, n, size, by_first_word);
+}
+
 static void put(struct fl_hash *t, struct fl_hashed h)
 {
 	uint32_t at = h.hash;

@@ -94,6 +94,8 @@ static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint
 int fl_array_room(void *array, size_t n, size_t size);
 /* Its `n` elements become `want`, if they are fewer; new ones are zero. */
 int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size);
+/* Its `n` elements ascend by their first word from now on: rows for fl_rows_from(). */
+void fl_rows_sort(void *array, size_t n, size_t size);
 
 /*
  * Where the items of an array are, by a hash of what they are: who owns the array knows

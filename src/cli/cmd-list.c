@@ -157,23 +157,15 @@ static int take_pointer(void *arg, uintptr_t at, uint32_t type, const char *name
 	return 0;
 }
 
-static int by_place(const void *a, const void *b)
-{
-	const struct pointer *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
 /* What the loader would look for. */
 static bool name_pointer(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
 {
-	const struct pointer *pointer;
+	size_t n;
 
 	if (!l->pointers && !fl_obj_relocs(&l->survey.module, take_pointer, l) && l->pointers)
-		qsort(l->pointers, l->n_pointers, sizeof(*l->pointers), by_place);
-	pointer = l->pointers ? bsearch(&(struct pointer){ at, NULL }, l->pointers,
-					l->n_pointers, sizeof(*pointer), by_place) : NULL;
-	symbol->linkage = pointer ? pointer->linkage : NULL;
+		fl_rows_sort(l->pointers, l->n_pointers, sizeof(*l->pointers));
+	n = fl_rows_from(l->pointers, l->n_pointers, sizeof(*l->pointers), at);
+	symbol->linkage = n && l->pointers[n - 1].at == at ? l->pointers[n - 1].linkage : NULL;
 	symbol->name = symbol->linkage ? fl_symbols_full(symbol->linkage) : NULL;
 	return symbol->name;
 }

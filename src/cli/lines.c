@@ -48,16 +48,9 @@ struct fl_lines {
 	bool is_over;			/* the program has ended: leave the rest */
 };
 
-static int compare(const void *a, const void *b)
-{
-	const struct known *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
 static void sort(struct table *t)
 {
-	qsort(t->of, t->n, sizeof(*t->of), compare);
+	fl_rows_sort(t->of, t->n, sizeof(*t->of));
 	t->n_sorted = t->n;
 }
 

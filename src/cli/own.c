@@ -11,19 +11,12 @@
 #include "cli/mapped.h"
 #include "cli/own.h"
 
-static int by_place(const void *a, const void *b)
-{
-	const struct fl_glue_range *x = a, *y = b;
-
-	return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
 /* Processes of a process tree have theirs at the same places, mostly. */
 static size_t join_ranges(struct fl_glue_range *r, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(r, n, sizeof(*r), by_place);
+	fl_rows_sort(r, n, sizeof(*r));
 	for (size_t i = 0; i < n; i++) {
 		if (!kept || r[i].lo > r[kept - 1].hi)
 			r[kept++] = r[i];

@@ -124,13 +124,6 @@ static void allow_descriptors(void)
 	setrlimit(RLIMIT_NOFILE, &most);
 }
 
-static int compare_own(const void *x, const void *y)
-{
-	const struct fl_perf_own *a = x, *b = y;
-
-	return a->tid < b->tid ? -1 : a->tid > b->tid;
-}
-
 static bool has_ring(const struct fl_perf_rings *r)
 {
 	for (uint32_t i = 0; i < r->n; i++)
@@ -159,7 +152,7 @@ int fl_perf_rings_open_of(struct fl_perf_rings *r, struct perf_event_attr *attr,
 	if (err)
 		fl_perf_rings_close(r);
 	else
-		qsort(r->own, r->n_own, sizeof(*r->own), compare_own);
+		fl_rows_sort(r->own, r->n_own, sizeof(*r->own));
 	return err;
 }
 

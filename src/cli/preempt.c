@@ -83,13 +83,6 @@ static void take(void *arg, const struct perf_event_header *h)
 	};
 }
 
-static int compare_times(const void *x, const void *y)
-{
-	const struct event *a = x, *b = y;
-
-	return a->time < b->time ? -1 : a->time > b->time;
-}
-
 /* The two clocks drift: what a tick is now is told from the last moments. */
 static double read_clocks(struct fl_preempt *p)
 {
@@ -110,7 +103,7 @@ void fl_preempt_poll(struct fl_preempt *p)
 		return;
 	ticks_per_ns = read_clocks(p);
 	held = fl_perf_rings_take(&p->rings, take, p);
-	qsort(p->events, p->n, sizeof(*p->events), compare_times);
+	fl_rows_sort(p->events, p->n, sizeof(*p->events));
 	for (; i < p->n && p->events[i].time < p->now.ns; i++) {
 		const struct event *e = &p->events[i];
 		double ago = (double)(p->now.ns - e->time) * ticks_per_ns;

@@ -38,13 +38,6 @@ static int note_filled(void *arg, uintptr_t pointer, uint32_t type, const char *
 	return 0;
 }
 
-static int compare_filled(const void *x, const void *y)
-{
-	const struct filled *a = x, *b = y;
-
-	return (a->at > b->at) - (a->at < b->at);
-}
-
 /* Which one, behind it; 0: none. */
 static size_t filled_at(const struct fillings *p, uintptr_t pointer)
 {
@@ -117,8 +110,7 @@ int fl_linkage_stubs(const struct fl_module *m, fl_linkage_each *each, void *arg
 	Elf64_Shdr section;
 	int err = fl_obj_relocs(m, note_filled, &p);
 
-	if (p.n)
-		qsort(p.of, p.n, sizeof(*p.of), compare_filled);
+	fl_rows_sort(p.of, p.n, sizeof(*p.of));
 	for (size_t i = 0; !err && i < FL_OBJ_STUBS; i++)
 		if (fl_obj_section(&m->file, fl_obj_stubs[i], &section))
 			err = FL_ARCH_STUB_STEP ?
