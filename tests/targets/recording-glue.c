@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* rdtsc; lea cs(%rip),%rcx; and from the lea on the operand of and mask(%rip),%rdx. */
-static const unsigned char reads[] = { 0x0f, 0x31, 0x48, 0x8d, 0x0d };
+/* rdtsc; shl $32,%rdx; or %rdx,%rax; mov %fs:..,%rdx; and then an operand: mask(%rip). */
+static const unsigned char reads[] = {
+	0x0f, 0x31, 0x48, 0xc1, 0xe2, 0x20, 0x48, 0x09, 0xd0, 0x64, 0x48, 0x8b, 0x14, 0x25
+};
 static const unsigned char fence[] = { 0x0f, 0xae, 0xe8 };
-enum { MASK = 38 };
+enum { MASK = 22 };
 
 static unsigned itself, fenced;
 

@@ -6,11 +6,11 @@
  * all ones:
  *
  *	push %rax; push %rdx; push %rcx
- *	[lfence]
- *	rdtsc
  *	lea cs(%rip),%rcx
  *	mov %rcx,%fs:rseq_cs		arms the sequence
- *	shl $32,%rdx			its start
+ *	[lfence]			its start
+ *	rdtsc
+ *	shl $32,%rdx
  *	or %rdx,%rax
  *	mov %fs:fl_tls_slot,%rdx
  *	mov (%rdx),%rdx			the slot, or 0
@@ -44,17 +44,20 @@
 
 enum {
 	POPS = 3, REST_COLD = 7, REST_CS = 32,
-	/* operands of what stands behind the reading of the clock */
-	CS = 3, ARM = 12, START = 16, TLS = 28, MASK = 38, COLD = 44, FULL = 57, ID = 67,
-	END = 85
+	/* operands of `arms` */
+	CS = 6, ARM = 15, START = 19,
+	/* and of `hot` */
+	TLS = 12, MASK = 22, COLD = 28, FULL = 41, ID = 51, END = 69
 };
 
-static const unsigned char saves[] = { 0x50, 0x52, 0x51 };	/* push %rax, %rdx, %rcx */
+static const unsigned char arms[] = {
+	0x50, 0x52, 0x51,				/* push %rax, %rdx, %rcx */
+	0x48, 0x8d, 0x0d, 0, 0, 0, 0,			/* lea cs(%rip),%rcx */
+	0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0,	/* mov %rcx,%fs:rseq_cs */
+};
 static const unsigned char fence[] = { 0x0f, 0xae, 0xe8 };	/* lfence */
 static const unsigned char reads[] = { 0x0f, 0x31 };		/* rdtsc */
 static const unsigned char hot[] = {
-	0x48, 0x8d, 0x0d, 0, 0, 0, 0,			/* lea cs(%rip),%rcx */
-	0x64, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0,	/* mov %rcx,%fs:rseq_cs */
 	0x48, 0xc1, 0xe2, 0x20,				/* shl $32,%rdx */
 	0x48, 0x09, 0xd0,				/* or %rdx,%rax */
 	0x64, 0x48, 0x8b, 0x14, 0x25, 0, 0, 0, 0,	/* mov %fs:fl_tls_slot,%rdx */
@@ -74,8 +77,8 @@ static const unsigned char hot[] = {
 static const unsigned char restores[] = { 0x59, 0x5a, 0x58 };
 static const unsigned char signature[] = { X86_SIGNATURE };
 
-_Static_assert(sizeof hot == END && FL_SLOT_PTR == 0, "");
-_Static_assert(sizeof saves + sizeof fence + sizeof reads + END + sizeof restores + 1 <=
+_Static_assert(sizeof arms == START && sizeof hot == END && FL_SLOT_PTR == 0, "");
+_Static_assert(sizeof arms + sizeof fence + sizeof reads + END + sizeof restores + 1 <=
 	       FL_ARCH_RECORDING_BYTES, "");
 
 static unsigned char *append(unsigned char *out, const unsigned char *bytes, size_t n)
@@ -91,27 +94,26 @@ static bool is_precise(const struct fl_doing_glue *g)
 
 static size_t hot_at(const struct fl_doing_glue *g)
 {
-	return sizeof saves + (is_precise(g) ? sizeof fence : 0) + sizeof reads;
+	return sizeof arms + (is_precise(g) ? sizeof fence : 0) + sizeof reads;
 }
 
 static bool put_hot(const struct fl_doing_glue *g)
 {
 	unsigned char *out = g->out;
 	uintptr_t at = g->at + hot_at(g);
-	const intptr_t tls = fl_arch_tls_slot_at();
-	const int32_t rseq32 = (int32_t)fl_rseq_at, tls32 = (int32_t)tls;
+	const int32_t rseq32 = (int32_t)fl_rseq_at, tls32 = (int32_t)fl_arch_tls_slot_at();
 
 	__builtin_memset(out, X86_INT3, FL_ARCH_RECORDING_BYTES);
-	out = append(out, saves, sizeof saves);
+	out = append(out, arms, sizeof arms);
 	if (is_precise(g))
 		out = append(out, fence, sizeof fence);
 	out = append(out, reads, sizeof reads);
 	append(append(append(out, hot, sizeof hot), restores, sizeof restores),
 	       (const unsigned char[]){ X86_RET }, 1);
-	__builtin_memcpy(out + ARM, &rseq32, sizeof rseq32);
+	__builtin_memcpy(g->out + ARM, &rseq32, sizeof rseq32);
 	__builtin_memcpy(out + TLS, &tls32, sizeof tls32);
 	__builtin_memcpy(out + ID, &g->id, sizeof g->id);
-	return x86_rel32(out + CS, at + CS + 4, g->rest_at + REST_CS) &&
+	return x86_rel32(g->out + CS, g->at + CS + 4, g->rest_at + REST_CS) &&
 	       x86_rel32(out + MASK, at + MASK + 4, g->mask) &&
 	       x86_rel32(out + COLD, at + COLD + 4, g->rest_at + REST_COLD) &&
 	       x86_rel32(out + FULL, at + FULL + 4, g->rest_at + REST_COLD);
@@ -120,7 +122,7 @@ static bool put_hot(const struct fl_doing_glue *g)
 static bool put_rest(const struct fl_doing_glue *g)
 {
 	const struct x86_sequence cs = {
-		.start = g->at + hot_at(g) + START, .length = END - START,
+		.start = g->at + START, .length = hot_at(g) + END - START,
 		.abort = g->rest_at + REST_COLD,
 	};
 	unsigned char *out = g->rest;
