@@ -55,6 +55,7 @@ int fl_obj_frames(const struct fl_module *m,
 		f.start = table + (uintptr_t)(intptr_t)pair.start;
 		f.fde = table + (uintptr_t)(intptr_t)pair.fde;
 		if (f.start < last || !fl_fde_read(&fde, m, f.fde) ||
+		    fde.start != f.start ||	/* else it is damaged */
 		    __builtin_add_overflow(f.start, fde.end - fde.start, &f.end)) {
 			n_left++;
 			continue;
