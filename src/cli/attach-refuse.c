@@ -336,17 +336,13 @@ static int check_c_library(const struct fl_attached *a)
 	if (a->may_stay_outside && (!*loader || strstr(loader, "ld-musl")))
 		return 0;
 	if (strstr(loader, "ld-musl"))
-		fl_say("process %d has the C library musl: flick attaches to "
-		       "programs that have "
-		       "glibc",
-		       a->pid);
+		fl_say("process %d has the C library musl, so samples alone tell of it (flick "
+		       "record -p without options)", a->pid);
 	else if (!*loader)
-		fl_say("process %d runs a program that is linked statically, "
-		       "so libflick.so "
-		       "cannot be loaded into it; link it without -static, or "
-		       "link libflick.a "
-		       "and use flick.h",
-		       a->pid);
+		fl_say("process %d runs a program that is linked statically, so libflick.so "
+		       "cannot be loaded into it, and samples alone tell of it (flick record "
+		       "-p without options); link it without -static, or link libflick.a and "
+		       "use flick.h", a->pid);
 	else
 		fl_say("process %d has no glibc that flick knows, or has not loaded it yet: "
 		       "then try again", a->pid);

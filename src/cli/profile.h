@@ -18,6 +18,7 @@ struct fl_profile {
 					 * stood in one, or in what it called */
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
+	uint32_t *callers;		/* index: function; as fl_budget_threads() */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_headers headers;
@@ -31,6 +32,9 @@ static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_
 	return function < s->n ? s->of[function] : 0;
 }
 
+/* How long the threads that called a function were there and did not run the program's code:
+ * they slept, were preempted, or in the kernel. */
+uint64_t fl_profile_waited_ns(const struct fl_profile *, uint64_t function);
 /* Those that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);

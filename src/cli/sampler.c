@@ -38,7 +38,7 @@
 struct moment {
 	uint64_t time;
 	uint32_t type;
-	int32_t pid, parent;
+	int32_t pid, parent, tid;	/* tid: of a sample */
 	uint32_t periods;		/* that a sample stands for */
 	uint64_t at;
 	struct fl_map map;
@@ -63,6 +63,12 @@ struct fl_sampler {
 	uint32_t n_paths;
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
+	struct ran {			/* how long each thread ran */
+		int32_t tid;
+		uint64_t periods;
+	} *ran;
+	uint32_t n_ran;
+	struct fl_hash by_tid;
 	struct fl_chains chains;
 	struct fl_stacks stacks;
 	enum fl_sampled what;
@@ -166,6 +172,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		 ((const struct trailer *)end - 1)->time;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		m.pid = (int32_t)sample->pid;
+		m.tid = (int32_t)sample->tid;
 		m.at = sample->ip;
 		m.periods = fl_perf_rings_has(&s->far, sample->id) ? 0 : s->periods;
 		if (s->what != FL_SAMPLED_PLACES)
@@ -303,6 +310,36 @@ static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 		.program = of->process ? of->process->program : "" });
 }
 
+static struct ran *find_ran(const struct fl_sampler *s, int32_t tid)
+{
+	uint32_t hash = fl_hash_of(0, (uint32_t)tid), at = hash, item;
+
+	while ((item = fl_hash_next(&s->by_tid, hash, &at)))
+		if (s->ran[item - 1].tid == tid)
+			return &s->ran[item - 1];
+	return NULL;
+}
+
+static void add_ran(struct fl_sampler *s, int32_t tid, uint32_t periods)
+{
+	struct ran *ran = find_ran(s, tid);
+
+	if (ran)
+		ran->periods += periods;
+	else if (!has_room(s, &s->ran, s->n_ran, sizeof(*ran)) ||
+		 fl_hash_put(&s->by_tid, fl_hash_of(0, (uint32_t)tid), s->n_ran + 1))
+		s->failed = true;
+	else
+		s->ran[s->n_ran++] = (struct ran){ tid, periods };
+}
+
+uint64_t fl_sampler_ran_ns(const struct fl_sampler *s, int32_t tid)
+{
+	const struct ran *ran = find_ran(s, tid);
+
+	return ran ? ran->periods * PERIOD_NS : 0;
+}
+
 /* What stood in a function's body stood in the function. One that is there for its stack counts
  * as nothing else. */
 static void count_sample(struct fl_sampler *s, const struct moment *m)
@@ -318,6 +355,7 @@ static void count_sample(struct fl_sampler *s, const struct moment *m)
 		count_chain(s, &of, at);
 	if (!m->periods)
 		return;
+	add_ran(s, m->tid, m->periods);
 	for (uint32_t i = 0; i < s->n_told; i++)
 		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
@@ -424,6 +462,8 @@ void fl_sampler_stop(struct fl_sampler *s)
 void fl_sampler_forget(struct fl_sampler *s)
 {
 	s->n_pcs = s->n_merged = 0;
+	for (uint32_t i = 0; i < s->n_ran; i++)
+		s->ran[i].periods = 0;
 	fl_chains_forget(&s->chains);
 }
 
@@ -614,6 +654,8 @@ void fl_sampler_close(struct fl_sampler *s)
 	fl_mapped_close(&s->mapped);
 	free(s->paths);
 	free(s->pcs);
+	free(s->ran);
+	fl_hash_free(&s->by_tid);
 	fl_chains_forget(&s->chains);
 	free(s);
 }

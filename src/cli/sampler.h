@@ -56,6 +56,8 @@ void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
+/* Likewise: CPU time of a thread, or of those that have had that number. */
+uint64_t fl_sampler_ran_ns(const struct fl_sampler *, int32_t tid);
 /* Behind that: the calls in one another that samples stood in, each chain once. Steps are the
  * indices of places, the innermost first: of an instruction, or, in a second body, of its
  * function's begin. Code of no file has places, too. */

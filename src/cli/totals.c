@@ -280,6 +280,23 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
 }
 
+/* Calls that were timed are made to stand for others, and then took more than the samples that
+ * stood in calls, or may have, and all the time in which nobody ran who called: those were
+ * others' first, and cold. */
+static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
+				const struct fl_profile *p, struct stood in)
+{
+	int total = fl_sheet_column(r, "total_ns"), calls = fl_sheet_column(r, "calls");
+	int sampled = fl_sheet_column(r, "sampled"), function = fl_sheet_column(r, "function");
+	double n = (double)(in.n + in.may);
+
+	if (!p->s->has_stacks || row[total] == FLICK_NONE || sampled < 0 ||
+	    row[calls] <= row[sampled])
+		return false;
+	return (double)row[total] > (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() +
+				    (double)fl_profile_waited_ns(p, row[function]);
+}
+
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
@@ -290,9 +307,14 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
-		uint64_t n = samples_for(r, row, stood_in(p, f));
+		struct stood in = stood_in(p, f);
+		bool is_off = stands_for_too_much(r, row, p, in);
 		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
+		uint64_t n = !is_off ? samples_for(r, row, in) :
+			     in.n >= FEW && in.may <= in.n ? in.n : 0;
 
+		if (is_off)
+			row[total] = row[sum] = FLICK_NONE;
 		if (!n)
 			continue;
 		row[stacks] = n;
