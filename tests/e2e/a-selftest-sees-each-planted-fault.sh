@@ -31,7 +31,7 @@ plant() {	# COLUMN TEST SOURCE EDIT
 plant stray sync patch/sync.c 's/^\tfl_sync->all_cores();//'
 plant torn word arch/x86_64/flip.c \
 	's/^\tif (n == 2)$/fl_arch_store_bytes(at, bytes, n); return; &/'
-plant torn wide patch/commit.c 's/^\tif (m->park_bytes)$/\tif (0)/'
+plant torn wide patch/commit.c 's/^\telse if (m->park_bytes)$/\telse if (0)/'
 plant lost wide arch/x86_64/moves.c 's/(s->may_pass ? s->n : 0)/s->n/'
 plant lost contest patch/public.c \
 	's/if (!take_turn(l, REST, round))/if (!take_turn(l, REST, round) \&\& 0)/'
