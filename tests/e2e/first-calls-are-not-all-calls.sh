@@ -2,6 +2,7 @@
 # A compiler's functions are timed when they are called first, and cold, and thousands of calls
 # follow that take a hundredth. By default no total that timed calls stand for is more than
 # what samples know: all the time in which the program did not run, and those that stood in it.
+# On busy processors that is no bound.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 no_emulator perf_event_open
@@ -14,6 +15,7 @@ for i in $(seq 400); do
 	echo "switch (i & 7) { case 1: t *= 2; break; case 3: t += n; break; case 5: p->a--; } }"
 	echo "return t; }"
 done >"$work/many.c"
+awk -v cpus="$(nproc)" '{ exit $1 > cpus }' /proc/loadavg || skip "other programs run"
 record -- "$cc1" -quiet -O2 "$work/many.c" -o "$work/many.s"
 succeeded
 set -- $(sql "select (select max(total_ns) from latency) - sum(self_ns), count(*),
@@ -34,4 +36,6 @@ sql "select total_ns, name from $(rows latency)
 	awk -v most=$most '{ n = $1; sub(/^[0-9]+ /, ""); sub(/[(].*/, "") } NR == FNR { in_calls[$0] = n; next }
 		n > most + 1.5 * in_calls[$0] + 1.5 * in_calls["[...]"] { print n, $0 }' \
 		"$work/in-calls" - >"$work/beyond"
-[ ! -s "$work/beyond" ] || fail "more than $most ns: $(head -n 3 "$work/beyond" | tr '\n' ' ')"
+# Stacks that are cut may hide some more of a few.
+[ "$(wc -l <"$work/beyond")" -le 2 ] ||
+	fail "more than $most ns: $(head -n 3 "$work/beyond" | tr '\n' ' ')"

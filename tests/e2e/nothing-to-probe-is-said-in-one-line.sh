@@ -10,7 +10,7 @@ for how in "" "-a counts"; do
 done
 target threads -O2 $sites -static
 label="static:"
-record -- "$work/threads"
+record --all -- "$work/threads"
 one_line_error 1 static
 # Its profiling functions do nothing, and are one (FLICK_E_ONEHOOK): which calls are
 # entries is not to be seen.
