@@ -445,6 +445,8 @@ static void fit_stacks(struct source *from, const struct wish *w)
 
 static int show(struct source *from, const struct wish *w)
 {
+	char active[256];
+
 	/* Samples of stacks are in as many totals as they have calls. */
 	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
 					 fl_sheet_shared(&from->sheet));
@@ -468,10 +470,13 @@ static int show(struct source *from, const struct wish *w)
 	fit_stacks(from, w);
 	if (w->number != FL_NO_PATH)
 		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
-	if (!from->rows.n_rows && is_text(w))
-		puts("no function with a probe was called");
-	else
+	if (from->rows.n_rows || !is_text(w))
 		write_sheet(w, &from->sheet);
+	else if (fl_store_value(from->store, "active", active) && !strcmp(active, "0"))
+		puts("no function had a probe, and samples of the program's own code are too "
+		     "few to tell");
+	else
+		puts("no function with a probe was called");
 	return FL_EXIT_WELL;
 }
 

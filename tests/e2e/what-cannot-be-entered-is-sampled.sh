@@ -97,6 +97,14 @@ kill -0 $! || fail "$label it was waited for"
 wait $!
 [ $? -eq 7 ] || fail "$label it noticed"
 
+label="static, for a moment:"
+echo 'int main(void) { return 0; }' >"$work/moment.c"
+compile "$work/moment" "$work/moment.c" -O1 -static
+record -- "$work/moment"
+succeeded
+run "$FLICK" report "$data"
+grep -q '^no function had a probe, and samples .*too few' "$out" || fail "$label $(cat "$out")"
+
 if command -v musl-gcc >/dev/null && [ "$(uname -m)" = x86_64 ]; then
 	label="musl:"
 	musl-gcc -O1 -o "$work/musl" "$work/closed.c" -pthread || fail "musl-gcc"
