@@ -6,11 +6,10 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "until-stopped.h"
 
 typedef void *copy(void *, const void *, size_t);
 
@@ -55,19 +54,11 @@ static unsigned char *room(void)
 	return malloc(2 * MOST + 64);
 }
 
-static int stop;
-
-static void end(int sig)
-{
-	(void)sig;
-	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-}
-
 static void *copy_until_stopped(void *arg)
 {
 	unsigned char *from = room(), *to = room();
 
-	for (long n = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); n++)
+	for (long n = 0; !is_stopped(); n++)
 		copy_all(n, from, to);
 	free(from);
 	free(to);
@@ -76,16 +67,7 @@ static void *copy_until_stopped(void *arg)
 
 static int run_threads(void)
 {
-	enum { N = 3 };
-	pthread_t threads[N];
-
-	signal(SIGTERM, end);
-	for (int i = 0; i < N; i++)
-		pthread_create(&threads[i], NULL, copy_until_stopped, NULL);
-	puts("begun");
-	fflush(stdout);
-	for (int i = 0; i < N; i++)
-		pthread_join(threads[i], NULL);
+	run_until_stopped(copy_until_stopped);
 	puts(wrong ? "wrong bytes" : "fine");
 	return wrong != 0;
 }

@@ -7,10 +7,8 @@
  */
 #define FUNCTIONS(X) X(main) X(led) X(led_far) X(led_page) X(led_pad) X(led_by) X(runs_by) \
 	X(leads) X(leads_far) X(leads_page) X(leads_pad) X(leads_by) X(leads_refused)
-#include <pthread.h>
-#include <signal.h>
-
 #include "truth.h"
+#include "until-stopped.h"
 
 typedef long f(long n);
 
@@ -97,37 +95,20 @@ static void look_before(const unsigned char *entry, int before)
 	printf("jump %d found %d\n", is_jump, is_found);
 }
 
-static int stop;
-
-static void end(int sig)
-{
-	(void)sig;
-	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
-}
-
 /* Who stops it finds the functions' addresses on its stack. */
 static void *call_until_stopped(void *arg)
 {
 	f *volatile kept[] = { led, led_far, led_page, led_pad, led_by };
 
 	KEEP(kept);
-	for (long n = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); n++)
+	for (long n = 0; !is_stopped(); n++)
 		call_all(n);
 	return arg;
 }
 
 static int run_threads(void)
 {
-	enum { N = 3 };
-	pthread_t threads[N];
-
-	signal(SIGTERM, end);
-	for (int i = 0; i < N; i++)
-		pthread_create(&threads[i], NULL, call_until_stopped, NULL);
-	puts("begun");
-	fflush(stdout);
-	for (int i = 0; i < N; i++)
-		pthread_join(threads[i], NULL);
+	run_until_stopped(call_until_stopped);
 	puts(wrong ? "wrong sums" : "fine");
 	return wrong != 0;
 }
