@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/budget.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"
@@ -253,48 +252,6 @@ static int share_out(struct flick_rows *r, const struct fl_profile *p)
 
 /* ---- into results ------------------------------------------------------------------ */
 
-struct there {
-	uint64_t lived_ns, waited_ns;	/* of the former: without samples */
-};
-
-/* A thread, or all of them. A thread is seen a little late, and one that lived for a moment
- * only may be seen when it has gone; of many that is some time in all, once. */
-static struct there time_there_was(struct fl_session *s, uint32_t thread)
-{
-	enum { SEEN_LATE_NS = 100000000, SEEN_SOON_NS = 5000000 };
-	uint64_t end = s->gone_ns && !s->o->follow ? s->gone_ns : fl_os_monotonic_ns();
-	uint64_t wall = end - s->go.wall_ns;
-	struct there sum = { 0 };
-	size_t n;
-	const struct fl_thread *t = fl_readers_threads(s, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t to = t[i].to_ns && t[i].to_ns < end ? t[i].to_ns : end;
-		uint64_t late = thread < n || !sum.lived_ns ? SEEN_LATE_NS : SEEN_SOON_NS;
-		uint64_t lived = (to > t[i].from_ns ? to - t[i].from_ns : 0) + late;
-		uint64_t ran = s->sampler ? fl_sampler_ran_ns(s->sampler, t[i].tid) : 0;
-
-		if (thread < n && i != thread)
-			continue;
-		lived = lived < wall ? lived : wall;
-		sum.lived_ns += lived;
-		sum.waited_ns += lived > ran ? lived - ran : 0;
-	}
-	return n ? sum : (struct there){ wall, wall };
-}
-
-static struct there callers_were_there(const struct fl_profile *p, uint64_t f)
-{
-	uint32_t by = f < p->s->functions.n ? p->callers[f] : 0;
-
-	return time_there_was(p->s, by ? by - 1 : FL_SEVERAL);
-}
-
-uint64_t fl_profile_waited_ns(const struct fl_profile *p, uint64_t function)
-{
-	return callers_were_there(p, function).waited_ns;
-}
-
 /* Calls times the average of a few is more time than the threads had that called: these few
  * were not like the rest, and what the rest took is not known. What has no total lies in one
  * another: the sum of that may be any. */
@@ -305,7 +262,7 @@ static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 
 	for (size_t i = 0; total >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns;
-		uint64_t most = callers_were_there(p, row[function]).lived_ns;
+		uint64_t most = fl_lives_of_callers(&p->lives, row[function])->all_ns;
 
 		if (row[total] == FLICK_NONE || row[total] <= most)
 			continue;
@@ -316,11 +273,10 @@ static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 }
 
 /* Where no samples tell, self times of windows come to no more in all than there was. */
-static void bound_selves(struct fl_session *s, struct flick_rows *r)
+static void bound_selves(struct flick_rows *r, const struct fl_profile *p)
 {
 	int self = fl_sheet_column(r, "self_ns");
-	double sum = (double)fl_sheet_sum(r, "self_ns");
-	double most = (double)time_there_was(s, FL_SEVERAL).lived_ns;
+	double sum = (double)fl_sheet_sum(r, "self_ns"), most = (double)p->lives.all.all_ns;
 
 	for (size_t i = 0; self >= 0 && sum > most && i < r->n_rows; i++) {
 		uint64_t *cell = &r->cells[i * r->n_columns + (size_t)self];
@@ -345,7 +301,7 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 	else if (s->self_is_cpu && s->view.windows)
 		err = share_out(r, p);
 	else if (s->view.windows)
-		bound_selves(s, r);
+		bound_selves(r, p);
 	if (s->view.sampled || s->view.windows)
 		drop_impossible(r, p);
 	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
@@ -355,9 +311,8 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 
 int fl_profile_fill(struct fl_session *s)
 {
-	struct fl_profile p = { .s = s,
-				.callers = calloc(s->functions.n + 1, sizeof(*p.callers)) };
-	int err = !p.callers ? -ENOMEM : s->sampler ? fl_cost_count(s) : 0;
+	struct fl_profile p = { .s = s };
+	int err = s->sampler ? fl_cost_count(s) : 0;
 	bool are_enough = !err && s->sampler && fl_cost_are_enough(s), is_watched;
 
 	/* Where samples are few, or times are asked for as measured, calls keep what their
@@ -372,11 +327,11 @@ int fl_profile_fill(struct fl_session *s)
 		err = fl_totals_gather(&p);
 	if (!err && is_watched)
 		err = fl_watched_look(s, p.self.of, p.self.n);
-	if (p.callers)
-		fl_budget_threads(s->budget, p.callers);
+	if (!err)
+		err = fl_lives_open(&p.lives, s);	/* by now all functions are known */
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
-	free(p.callers);
+	fl_lives_close(&p.lives);
 	free(p.self.of);
 	free(p.taken.of);
 	free(p.calls.of);

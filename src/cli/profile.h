@@ -9,6 +9,21 @@
 #include "cli/inner.h"
 #include "cli/sampler.h"
 
+/* How long threads were there, and of whose calls that is known (lives.c). */
+struct fl_lives {
+	struct fl_life {
+		uint64_t all_ns;
+		uint64_t waited_ns;	/* of that: asleep, preempted or in the kernel, as no
+					 * sample stood in it */
+	} *threads, all;		/* each by its number; all of them */
+	size_t n_threads;
+	uint32_t *callers, n_callers;	/* index: function; as fl_budget_threads() */
+};
+int fl_lives_open(struct fl_lives *, struct fl_session *);	/* 0 or -ENOMEM */
+/* Of the thread that called a function; where there were several, of all threads. */
+const struct fl_life *fl_lives_of_callers(const struct fl_lives *, uint64_t function);
+void fl_lives_close(struct fl_lives *);
+
 struct fl_profile {
 	struct fl_session *s;
 	struct fl_profile_samples {	/* index: function */
@@ -18,7 +33,7 @@ struct fl_profile {
 					 * stood in one, or in what it called */
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
-	uint32_t *callers;		/* index: function; as fl_budget_threads() */
+	struct fl_lives lives;
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_headers headers;
@@ -32,9 +47,6 @@ static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_
 	return function < s->n ? s->of[function] : 0;
 }
 
-/* How long the threads that called a function were there and did not run the program's code:
- * they slept, were preempted, or in the kernel. */
-uint64_t fl_profile_waited_ns(const struct fl_profile *, uint64_t function);
 /* Those that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);

@@ -279,17 +279,8 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 	return behind && behind == map;
 }
 
-/* Of a tree, places of files are everybody's who has the file. */
-static struct fl_pc shared_place(const struct sampled *of, uint64_t at)
-{
-	struct fl_pc pc = sampled_place(of, at);
-
-	if (of->s->what == FL_SAMPLED_TREE && fl_mapped_is_file(pc.path))
-		pc.pid = 0;
-	return pc;
-}
-
-/* Where no stack tells, in calls of that place alone as far as anybody knows. */
+/* Where no stack tells, in calls of that place alone as far as anybody knows. Of a tree, places
+ * of files are everybody's who has the file. */
 static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 {
 	const struct moment *m = of->m;
@@ -302,8 +293,11 @@ static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 	is_gone = !calls.n || s->stacks.is_gone;
 	if (!calls.n)
 		calls.places[calls.n++] = at;
-	for (uint32_t i = 0; i < calls.n; i++)
-		pcs[i] = shared_place(of, calls.places[i]);
+	for (uint32_t i = 0; i < calls.n; i++) {
+		pcs[i] = sampled_place(of, calls.places[i]);
+		if (s->what == FL_SAMPLED_TREE && fl_mapped_is_file(pcs[i].path))
+			pcs[i].pid = 0;
+	}
 	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
 		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
 		.periods = m->periods, .is_gone = is_gone,

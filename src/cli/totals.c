@@ -288,13 +288,14 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 {
 	int total = fl_sheet_column(r, "total_ns"), calls = fl_sheet_column(r, "calls");
 	int sampled = fl_sheet_column(r, "sampled"), function = fl_sheet_column(r, "function");
-	double n = (double)(in.n + in.may);
+	double n = (double)(in.n + in.may), most;
 
 	if (!p->s->has_stacks || row[total] == FLICK_NONE || sampled < 0 ||
 	    row[calls] <= row[sampled])
 		return false;
-	return (double)row[total] > (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() +
-				    (double)fl_profile_waited_ns(p, row[function]);
+	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() +
+	       (double)fl_lives_of_callers(&p->lives, row[function])->waited_ns;
+	return (double)row[total] > most;
 }
 
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
