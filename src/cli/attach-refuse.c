@@ -333,9 +333,9 @@ static int check_c_library(const struct fl_attached *a)
 	if (a->c_library && a->call && a->sigreturn)
 		return 0;
 	read_loader(a, loader);
-	if (a->may_stay_outside && (!*loader || strstr(loader, "ld-musl")))
+	if (a->may_stay_outside && !fl_launch_loads(loader))
 		return 0;
-	if (strstr(loader, "ld-musl"))
+	if (*loader && !fl_launch_loads(loader))
 		fl_say("process %d has the C library musl, so samples alone tell of it (flick "
 		       "record -p without options)", a->pid);
 	else if (!*loader)

@@ -282,8 +282,9 @@ int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
 /* The same where the program runs already. */
 int fl_launch_check_attached(struct fl_launch *, const char *file);
-/* What the file names as its loader, else "". */
+/* What the file names as its loader, else "". Does that load libflick.so? */
 void fl_launch_loader(char out[128], const struct fl_obj *);
+bool fl_launch_loads(const char *loader);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
 /* The interpreter of a script's first line, else "". */

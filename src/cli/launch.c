@@ -141,6 +141,11 @@ void fl_launch_loader(char out[128], const struct fl_obj *obj)
 	}
 }
 
+bool fl_launch_loads(const char *loader)
+{
+	return *loader && !strstr(loader, "ld-musl");
+}
+
 /* A library is loaded by nobody's name, too, but a program that is loaded anywhere says
  * that it is one. */
 bool fl_launch_is_static(const char *path)
@@ -180,7 +185,7 @@ static int check_elf(struct fl_launch *l, const char *path)
 	if (!realpath(path, l->file))
 		strcpy(l->file, path);
 	fl_launch_loader(loader, &obj);
-	l->is_closed = !*loader || strstr(loader, "ld-musl");
+	l->is_closed = !fl_launch_loads(loader);
 	l->calls_hooks = names_hooks(&obj);
 	fl_obj_close(&obj);
 	if (!l->is_closed || l->may_be_closed)
