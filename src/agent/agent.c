@@ -469,6 +469,7 @@ static struct fl_os_spare spare_cpus(void)
 
 static void direct(void)
 {
+	const uint64_t before = fl_os_cpu_ns(0);
 	uint32_t from;
 
 	is_recorded = true;
@@ -478,6 +479,7 @@ static void direct(void)
 	start_error = discover_first(&from);
 	recorder_found(from, FL_RUNNING);
 	fl_os_spare = (struct fl_os_spare){ 0 };
+	fl_channel_armed(fl_os_cpu_ns(0) - before);
 	if (session->windows.rate)
 		fl_windows_begin();
 }

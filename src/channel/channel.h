@@ -22,7 +22,7 @@
  * marks the robust mutex `reader` (FUTEX_OWNER_DIED), with no descriptor open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 22
+#define FL_SHM_VERSION 23
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -100,7 +100,23 @@ struct fl_process {
 	uint32_t heeded;		/* the wish of fl_seldom that it has heeded; W it (T) */
 	uint64_t start;			/* by which two images of one pid are told apart */
 	uint64_t drawn_at;		/* where `start` lies; an emulator's is the kernel's */
+	uint32_t program;		/* 1 + its row, of the one that lives; 0: not known */
+	uint32_t is_bare;		/* 1: that has no probes, as it is dear; W it */
 };
+
+/* A program that processes of a process tree execute. Probes of a large one take longer to arm
+ * than it may run: when it is dear it has none in the next processes that execute it. */
+struct fl_program {
+	uint64_t key;			/* by its path; 0: nobody's row; atomic, once */
+	uint64_t arming_ns;		/* CPU time that its processes armed for; atomic, as: */
+	uint32_t n_armed, n_bare;	/* processes, when they began it */
+	uint32_t is_dear;		/* W reader (cli/bare.c) */
+	char name[36];			/* of its file; "": not written yet */
+};
+#define FL_MAX_PROGRAMS 256u		/* others are never dear */
+/* Who has armed may count calls for such a part of the time that this took, whatever the budget
+ * says: what then runs for less time than it armed for is counted whole. */
+#define FL_GRANTED_ONE_IN 10
 
 /* 1 + a row, where the hash of its pid says, or behind that; 0: none. It is more than half
  * empty. */
@@ -477,6 +493,7 @@ struct fl_region {
 	struct fl_found found;
 	struct fl_body_rules body_rules;
 	alignas(64) pthread_mutex_t joining;	/* robust; see channel/processes.c */
+	struct fl_program programs[FL_MAX_PROGRAMS];	/* of a process tree */
 
 	struct fl_shm_session session[FL_SESSIONS];
 };
@@ -672,9 +689,11 @@ extern __thread struct fl_timed fl_timed
  * *mapped is its size. */
 int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
 /* Become a process of the process tree, or its next image. 0; -EALREADY: this image is,
- * by another flick that is in it; -EXDEV, -ENOSPC: it is not to be recorded, which has
- * been counted. Not thread-safe. */
+ * by another flick that is in it; -EXDEV, -ENOSPC, or -EDQUOT, as its program is dear: it is
+ * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
+/* It has armed its program, which took so much CPU time. */
+void fl_channel_armed(uint64_t ns);
 /* A second body of `function` stands at [lo, lo + bytes) in this process: before anybody can
  * run it. */
 void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t bytes);
@@ -794,6 +813,8 @@ int fl_shm_create(const struct fl_shm_options *, struct fl_region **m, int *fd);
 bool fl_shm_counts(enum fl_action, uint32_t rate);
 /* Where the program was attached to, and goes on, it keeps the region, without most pages. */
 void fl_shm_destroy(struct fl_region *m, int fd);
+/* That process of the tree, or the last one that had its number; NULL: none has joined. */
+const struct fl_process *fl_shm_process(struct fl_region *m, int pid);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */

@@ -267,10 +267,13 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
  * too short to be noticed. What a late look finds spent beyond that is no debt. */
 static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
 {
-	double spent = l->counted * a->count_ns + a->factor * (l->timed * a->sample_ns +
+	double counted = l->counted * a->count_ns;
+	double granted = counted < a->granted_ns ? counted : a->granted_ns;
+	double spent = counted - granted + a->factor * (l->timed * a->sample_ns +
 		       l->switched * a->switch_ns);
 	double earned = MODEL * a->budget * a->cpus * l->seconds * 1e9;
 
+	a->granted_ns -= granted;
 	a->left_ns -= spent;
 	a->is_free &= a->left_ns > a->stake_ns / 2;
 	if (!a->is_free)
@@ -292,7 +295,8 @@ uint32_t fl_afford_look(struct fl_afford *a, const struct fl_afford_look *l,
 	learn_turns(a, l);
 	learn_rates(a, l, f, n);
 	if (!is_free) {
-		changed = choose_sides(a, f, n, order);
+		if (!(a->granted_ns > 0))	/* else all that is counted is paid for */
+			changed = choose_sides(a, f, n, order);
 		a->epoch_us = (uint32_t)choose_epoch(a, f, n);
 		choose_windows(a, f, n);
 	}

@@ -43,6 +43,7 @@ struct fl_afford {
 	uint32_t groups;		/* ... it is switched in one of so many */
 	uint32_t least_epoch_us;
 	double stake_ns;		/* that may be spent on top, half of it at first */
+	double granted_ns;		/* and this for counts before; what is left of it */
 	/* What comes out: */
 	uint32_t epoch_us;		/* after which calls are timed again */
 	uint32_t period_us;		/* from one window to the next */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "cli/bare.h"
 #include "cli/budget-state.h"
 #include "cli/change.h"
 #include "cli/recent.h"
@@ -68,8 +69,10 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	b->pc_all += pc->n;
 	b->periods += pc->n;
 	fl_own_look(&b->own, b->s);		/* no memory: what is new is the program's */
-	if (!fl_own_has(&b->own, b->s, pc))
+	if (!fl_own_has(&b->own, b->s, pc)) {
+		fl_bare_saw(b->s, pc);
 		return;
+	}
 	b->pc_own += fl_own_counts(&b->own, pc) ? 0 : pc->n;
 	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
@@ -532,6 +535,11 @@ void fl_budget_change(struct fl_budget *b, uint32_t payer, double part)
 		return;
 	b->has_payers |= payer != 0;
 	fl_afford_pay(&b->afford, payer, part);
+}
+
+void fl_budget_grant(struct fl_budget *b, double ns)
+{
+	b->afford.granted_ns += ns;
 }
 
 double fl_budget_held_ns(const struct fl_budget *b)

@@ -58,6 +58,8 @@ uint64_t fl_budget_looked_ns(const struct fl_budget *);
 /* Another one from now on: a part of the program's CPU time, of the recording (0) or a
  * session beside it. */
 void fl_budget_change(struct fl_budget *, uint32_t payer, double part);
+/* So much may be spent beside it, as soon as it is. */
+void fl_budget_grant(struct fl_budget *, double ns);
 /* By so much all counts have held up the program; without a budget for ever. */
 double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */

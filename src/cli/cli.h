@@ -456,6 +456,10 @@ struct fl_session {
 	} pcs;
 	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
+	struct fl_program_ran {		/* periods of its own time, where processes are
+					 * followed (bare.c) */
+		uint64_t probed, bare, granted_ns;
+	} program_ran[FL_MAX_PROGRAMS];
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	bool has_stacks;		/* result `stacks` (contexts.c) */
 	struct flick_rows stacks;

@@ -78,7 +78,7 @@ struct source {
 	enum basis basis;
 	char rate[256];			/* of windows: percent of the time */
 	bool raw;			/* times have what probes took */
-	char note[640];
+	char note[896];
 };
 
 static bool is_text(const struct wish *w)
@@ -359,6 +359,20 @@ static bool has_recursion(const struct flick_rows *r)
 	return false;
 }
 
+/* Processes that had no probes. */
+static void note_bare(struct source *from)
+{
+	size_t n = strlen(from->note);
+	char which[256];
+
+	if (strcmp(from->sheet.name, "latency") ||
+	    !fl_store_value(from->store, "bare", which))
+		return;
+	snprintf(from->note + n, sizeof(from->note) - n, "%scalls are estimated of processes "
+		 "without probes, by samples: %s", n ? "; " : "", which);
+	from->sheet.note = from->note;
+}
+
 static void note_recursion(struct source *from)
 {
 	size_t n = strlen(from->note);
@@ -458,8 +472,10 @@ static int show(struct source *from, const struct wish *w)
 		return FL_EXIT_USAGE;
 	if (from->basis == WINDOWS)
 		note_windows(from);
-	if (from->basis == SAMPLES && from->sheet.name)
+	if (from->basis == SAMPLES && from->sheet.name) {
 		note_samples(from);
+		note_bare(from);
+	}
 	if (from->basis == EVERY_CALL && from->sheet.name)
 		note_calls(from, w);
 	if (from->raw && from->basis != EVERY_CALL)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "cli/bare.h"
 #include "cli/cli.h"
 #include "cli/contexts.h"
 #include "cli/preempt.h"
@@ -161,6 +162,9 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "stacks_unknown", "%llu", (unsigned long long)s->stack_ends.unknown);
 	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");
+	fl_bare_say(s, p->pair[p->n].value, sizeof(p->pair[p->n].value));
+	if (*p->pair[p->n].value)
+		p->pair[p->n++].key = "bare";
 	put(p, "toggles", "%llu", (unsigned long long)s->shared->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shared->rearm_ticks);
 	put_arguments(p, s->o->argv);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/bare.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"
@@ -121,6 +122,7 @@ static int gather_selves(struct fl_profile *p)
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	struct fl_place *places = fl_profile_places(p, pcs, n, &n_places);
 	int err = places ? fl_inner_fill(functions, places, n_places, NULL, NULL) : -ENOMEM;
+	bool any_bare = fl_bare_is_any(p->s);
 
 	for (size_t i = 0; !err && i < n_places; i++) {
 		uint32_t f = places[i].inner - 1;
@@ -131,6 +133,8 @@ static int gather_selves(struct fl_profile *p)
 			err = fl_profile_add(p, &p->self, f, places[i].n);
 		if (!err)
 			err = fl_profile_add(p, &p->taken, f, pcs[places[i].pc].taken);
+		if (!err && any_bare && fl_bare_is(p->s, pcs[places[i].pc].pid))
+			err = fl_profile_add(p, &p->bare, f, places[i].n);
 	}
 	free(places);
 	return err;
@@ -304,6 +308,8 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		bound_selves(r, p);
 	if (s->view.sampled || s->view.windows)
 		drop_impossible(r, p);
+	if (!err && s->self_is_cpu && is_latency && fl_bare_is_any(s))
+		err = fl_bare_fill(r, p);
 	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
 		fl_totals_fill(r, p);
 	return err;
@@ -335,6 +341,7 @@ int fl_profile_fill(struct fl_session *s)
 	free(p.self.of);
 	free(p.taken.of);
 	free(p.calls.of);
+	free(p.bare.of);
 	free(p.cut.of);
 	return err;
 }

@@ -29,8 +29,9 @@ struct fl_profile {
 	struct fl_profile_samples {	/* index: function */
 		uint64_t *of;
 		uint32_t n;
-	} self, taken, calls;		/* taken: samples, each for some of these; calls: that
-					 * stood in one, or in what it called */
+	} self, taken, calls, bare;	/* taken: samples, each for some of these; calls: that
+					 * stood in one, or in what it called; bare: of self, in
+					 * processes without probes */
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
 	struct fl_lives lives;

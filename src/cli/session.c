@@ -12,6 +12,7 @@
 
 #include "arch/arch.h"
 #include "cli/attach.h"
+#include "cli/bare.h"
 #include "cli/budget.h"
 #include "cli/change.h"
 #include "cli/ctl.h"
@@ -262,6 +263,7 @@ static void drain(struct fl_session *s)
 			wait_for_more(s);
 		fl_ctl_turn(s);
 		fl_budget_turn(s);
+		fl_bare_turn(s);
 		look_at_memory(s);
 		if (s->o->seconds > 0 && s->attached && !is_due && fl_attach_has_begun(s)) {
 			is_due = true;	/* a program that runs waits for nobody */

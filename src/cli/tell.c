@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "cli/bare.h"
 #include "cli/cli.h"
 #include "os/os.h"
 
@@ -175,6 +176,12 @@ static void tell_written(const struct fl_session *s)
 
 static void tell_outside(const struct fl_session *s)
 {
+	char bare[256];
+
+	fl_bare_say(s, bare, sizeof(bare));
+	if (*bare)
+		fl_say("processes without probes, as to arm these takes more than --budget "
+		       "allows: %s; their calls are estimated", bare);
 	if (load_relaxed(&s->shm->has_self))
 		fl_say("the program would have switched its own probes (flick.h) by another "
 		       "libflick: while it is recorded it cannot, but with libflick.so");

@@ -578,6 +578,51 @@ static void the_lock_of_a_process_tree_outlives_its_holders(void **state)
 	rig_close(g);
 }
 
+/* What executes the same file is one program; when that is dear, the next image that executes
+ * it is told so, and counted; not fork's child, which has its parent's probes. */
+static void join_dear(struct rig *g)
+{
+	const uint64_t took = 100 * FL_GRANTED_ONE_IN * FL_COUNT_BLOCK;
+	struct fl_process *p = fl_shm_processes(g->m);
+	struct fl_program *program;
+
+	if (fl_channel_join(g->m) || !p[0].program || p[0].is_bare)
+		_exit(1);
+	program = &g->m->programs[p[0].program - 1];
+	if (!program->key || strcmp(program->name, "channel"))
+		_exit(2);
+	fl_channel_armed(took);
+	if (program->arming_ns != took || program->n_armed != 1 || program->n_bare ||
+	    g->m->session[0].seldom.credit != 100)
+		_exit(3);
+	program->is_dear = 1;
+	p[0].start++;			/* as exec draws anew */
+	if (fl_channel_join(g->m) != -EDQUOT || !p[0].is_bare || program->n_bare != 1 ||
+	    fl_shm_process(g->m, getpid()) != &p[0])
+		_exit(4);
+	p[0].start++;
+	program->is_dear = 0;
+	if (fl_channel_join(g->m) || p[0].is_bare || program->n_bare != 1)
+		_exit(5);
+	program->is_dear = 1;
+	if (fl_channel_fork() || p[0].is_bare || program->n_bare != 1)
+		_exit(6);
+	_exit(0);
+}
+
+static void dear_programs_begin_bare(void **state)
+{
+	struct rig *g = rig_open(4, 8, FL_ACT_TIME);
+	int status;
+
+	(void)state;
+	g->m->follow = 1;
+	waitpid(rig_fork(g, join_dear), &status, 0);
+	assert_int_equal(status, 0);
+	assert_null(fl_shm_process(g->m, 1));
+	rig_close(g);
+}
+
 static void join_twice(struct rig *g)
 {
 	struct fl_process *p = fl_shm_processes(g->m);
@@ -827,6 +872,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exec_ends_the_old_images_threads),
 		cmocka_unit_test(the_lock_of_a_process_tree_outlives_its_holders),
 		cmocka_unit_test(a_process_has_one_row),
+		cmocka_unit_test(dear_programs_begin_bare),
 		cmocka_unit_test(processes_of_one_hash_have_their_own_rows),
 		cmocka_unit_test(what_goes_on_after_the_end_keeps_its_slot),
 		cmocka_unit_test(image_number_ends_a_thread_that_no_mark_ends),

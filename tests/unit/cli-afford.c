@@ -197,6 +197,30 @@ static void a_run_that_ends_soon_is_counted_whole(void **unused)
 	}
 }
 
+/* What was granted is used up before the stake is, by counts alone, and nobody is seldom
+ * until then. */
+static void who_is_granted_counts_is_counted(void **unused)
+{
+	struct fl_afford_look l;
+
+	(void)unused;
+	functions(1, 1e8);
+	a.stake_ns = 10e6;
+	a.granted_ns = 50e6;
+	fl_afford_open(&a);
+	for (int i = 0; i < 4; i++) {
+		double before = a.granted_ns, left = a.left_ns;
+
+		assert_int_equal(seldom(), i / 3);
+		l = run();
+		fl_afford_look(&a, &l, f, program.n, order);
+		if (i < 2)
+			assert_true(a.granted_ns < before && a.granted_ns > 0 &&
+				    a.left_ns > left - 1e6);
+	}
+	assert_true(a.granted_ns <= 0);
+}
+
 /* A look comes late, and twice the stake is gone: windows begin at once. */
 static void what_was_spent_on_top_is_no_debt(void **unused)
 {
@@ -506,6 +530,7 @@ int main(void)
 		TEST(what_nobody_else_would_have_is_not_lost),
 		TEST(windows_beside_the_program_are_many),
 		TEST(who_has_a_budget_pays_for_his_own),
+		TEST(who_is_granted_counts_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,217 @@
+/*
+ * bare.c - processes of a tree that have no probes, as their program's are dear.
+ *
+ * A compiler's 45,000 functions take half a second to arm, and it runs for a tenth of that.
+ * So of a process tree each program may arm for FREE_NS in all, and beyond that as long as the
+ * budget allows of the time that its processes run. Where its next process would pass that, it
+ * begins bare: samples tell of it, as of a program that cannot have probes.
+ *
+ * How often its functions were called there, the others tell: as often a sample that stood in
+ * the function. Where few did, a function's ratio of bare samples to others is drawn to that
+ * of its module, as if PRIOR more had been taken in that one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/bare.h"
+#include "cli/budget.h"
+#include "cli/profile.h"
+
+#define FREE_NS 1e9
+#define PRIOR 30.0
+#define LONGER 2.0
+
+/* ---- which programs are dear --------------------------------------------------------- */
+
+void fl_bare_saw(struct fl_session *s, const struct fl_pc *pc)
+{
+	const struct fl_process *p = s->o->follow ? fl_shm_process(s->shm, pc->pid) : NULL;
+	uint32_t program = p ? load_relaxed(&p->program) : 0;
+
+	if (!program || program > FL_MAX_PROGRAMS)
+		return;
+	if (load_relaxed(&p->is_bare))
+		s->program_ran[program - 1].bare += pc->n;
+	else
+		s->program_ran[program - 1].probed += pc->n;
+}
+
+static bool is_dear(const struct fl_session *s, const struct fl_program *p,
+		    const struct fl_program_ran *ran)
+{
+	double arming = (double)load_relaxed(&p->arming_ns), n = load_relaxed(&p->n_armed);
+	double allowed = s->o->budget * (double)(ran->probed + ran->bare) *
+			 (double)fl_sampler_period_ns();
+
+	return n > 0 && arming > FREE_NS && arming + arming / n > allowed;
+}
+
+/* Where something else than the default report is made of calls, all of them are wanted; of
+ * named functions few are armed; and who looks on is told what was counted. What has armed has
+ * the credit for counts already. */
+void fl_bare_turn(struct fl_session *s)
+{
+	const struct fl_session_options *o = s->o;
+	struct fl_program *of = s->shm->programs;
+	bool may_be = o->follow && s->sampler && !o->watch && !o->trace &&
+		      o->n_analyses == 1 && !strcmp(o->analyses[0].analysis->name, "latency") &&
+		      !fl_selection_has_patterns(o->selection);
+
+	for (uint32_t i = 0; s->budget && i < FL_MAX_PROGRAMS; i++) {
+		struct fl_program_ran *ran = &s->program_ran[i];
+		uint64_t arming = load_relaxed(&of[i].arming_ns);
+
+		if (arming > ran->granted_ns)
+			fl_budget_grant(s->budget, (double)(arming - ran->granted_ns) /
+					FL_GRANTED_ONE_IN);
+		ran->granted_ns = arming;
+		if (load_relaxed(&of[i].key))
+			store_relaxed(&of[i].is_dear, may_be && is_dear(s, &of[i], ran));
+	}
+}
+
+/* ---- which processes were bare -------------------------------------------------------- */
+
+bool fl_bare_is_any(const struct fl_session *s)
+{
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++)
+		if (load_relaxed(&s->shm->programs[i].n_bare))
+			return true;
+	return false;
+}
+
+bool fl_bare_is(const struct fl_session *s, int pid)
+{
+	const struct fl_process *p = fl_shm_process(s->shm, pid);
+
+	return !p || load_relaxed(&p->is_bare);
+}
+
+void fl_bare_say(const struct fl_session *s, char *to, size_t room)
+{
+	size_t n = 0;
+
+	*to = '\0';
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
+		const struct fl_program *p = &s->shm->programs[i];
+		uint32_t bare = load_relaxed(&p->n_bare), armed = load_relaxed(&p->n_armed);
+		char name[sizeof(p->name)];
+		int more;
+
+		if (!bare)
+			continue;
+		for (size_t c = 0; c < sizeof(name); c++)
+			name[c] = load_relaxed(&p->name[c]);
+		name[sizeof(name) - 1] = '\0';
+		more = snprintf(to + n, room - n, "%s%u of %u of %s", n ? ", " : "", bare,
+				bare + armed, *name ? name : "a program");
+		if (more < 0 || (size_t)more >= room - n) {
+			snprintf(to + n, room - n, n ? ", ..." : "...");
+			return;
+		}
+		n += (size_t)more;
+	}
+}
+
+/* ---- calls ---------------------------------------------------------------------------- */
+
+/* Samples in functions of a module. */
+struct stood {
+	double bare, probed;
+};
+
+static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
+{
+	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
+
+	*probed = all - bare;
+	return bare;
+}
+
+static struct stood *gather_modules(const struct fl_profile *p)
+{
+	const struct fl_functions *r = &p->s->functions;
+	struct stood *of = calloc(r->n_modules + 1, sizeof(*of));
+	uint64_t probed;
+
+	for (uint32_t f = 0; of && f < r->n; f++) {
+		if (r->all[f].module >= r->n_modules)
+			continue;
+		of[r->all[f].module].bare += (double)bare_of(p, f, &probed);
+		of[r->all[f].module].probed += (double)probed;
+	}
+	return of;
+}
+
+/* Probes make a process longer, by LONGER at most: where those with probes are no longer than
+ * that, nothing else has made them so, and where they are shorter, they had less to do. Of all
+ * programs, by how long their bare processes ran. */
+static double find_longer(const struct fl_session *s)
+{
+	double all = 0, sum = 0;
+
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
+		const struct fl_program *p = &s->shm->programs[i];
+		double armed = load_relaxed(&p->n_armed), n_bare = load_relaxed(&p->n_bare);
+		double bare = (double)s->program_ran[i].bare;
+		double by = (double)s->program_ran[i].probed * n_bare / (armed * bare);
+
+		if (!(armed > 0 && n_bare > 0 && bare > 0))
+			continue;
+		all += bare;
+		sum += bare * fmin(fmax(by, 1), LONGER);
+	}
+	return all > 0 ? sum / all : 1;
+}
+
+/* So many times as many calls as in processes with probes there were in others, and the
+ * part of it that chance may have that off. */
+static double others_of(const struct fl_profile *p, uint64_t f, const struct stood *module,
+			double *off)
+{
+	double ratio = module->bare / (module->probed + 1);
+	uint64_t probed;
+	double bare = (double)bare_of(p, f, &probed) + PRIOR * ratio;
+
+	*off = ratio > 0 ? sqrt(1 / (bare + 1) + 1 / ((double)probed + PRIOR)) : 0;
+	return bare / ((double)probed + PRIOR);
+}
+
+static uint64_t multiplied(uint64_t n, double by)
+{
+	return n == FLICK_NONE ? n : (uint64_t)(fmin((double)n * by, 1e18) + 0.5);
+}
+
+int fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
+{
+	const struct fl_functions *functions = &p->s->functions;
+	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
+	int error = fl_sheet_column(r, "calls_error"), unknown = fl_sheet_column(r, "unknown");
+	struct stood *modules = gather_modules(p);
+	double longer = find_longer(p->s);
+
+	for (size_t i = 0; modules && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns, f = row[function], probed;
+		uint32_t m = f < functions->n ? functions->all[f].module : functions->n_modules;
+		double more, off, known = (double)row[calls];
+
+		if (m >= functions->n_modules || row[calls] == FLICK_NONE)
+			continue;
+		if (!row[calls] && bare_of(p, f, &probed)) {
+			row[calls] = row[unknown] = FLICK_NONE;
+			continue;
+		}
+		more = longer * others_of(p, f, &modules[m], &off);
+		row[calls] = multiplied(row[calls], 1 + more);
+		row[total] = multiplied(row[total], 1 + more);
+		row[sum] = multiplied(row[sum], 1 + more);
+		if (row[error] == FLICK_NONE)
+			row[error] = 0;
+		row[error] = (uint64_t)hypot((double)row[error] * (1 + more),
+					     known * more * off);
+	}
+	free(modules);
+	return modules ? 0 : -ENOMEM;
+}

@@ -1,0 +1,57 @@
+#!/bin/sh
+# With --follow a program whose probes take longer to arm than its processes run, as a compiler's,
+# has probes in the first of these alone. They write what they write without flick, samples tell
+# of all, calls are estimated, and that is said, when it is recorded and by the report. Named
+# functions, --all and other analyses have probes in each process.
+# timeout: 240
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 gcc
+
+compiler=$(gcc -print-prog-name=cc1)
+[ -x "$compiler" ] || skip "there is no cc1"
+runs=10
+cat >"$work/some.c" <<'C'
+int sum(const int *of, int n) { int s = 0; for (int i = 0; i < n; i++) s += of[i]; return s; }
+int last(const int *of, int n) { return n > 0 ? of[n - 1] : sum(of, n); }
+C
+cat >"$work/all" <<SH
+for i in $(seq $runs | tr '\n' ' '); do $compiler -quiet -O2 $work/some.c -o $work/\$i.s || exit 1; done
+SH
+sh "$work/all" || skip "cc1 does not compile"
+cat "$work"/*.s >"$work/plain"
+rm "$work"/*.s
+
+compile() {	# OPTION...
+	label="$*:"
+	record --follow "$@" -- sh "$work/all"
+	succeeded
+	cat "$work"/*.s | cmp -s - "$work/plain" || fail "$label other code came of it"
+	bare=$(grep '^flick: processes without probes' "$err" | grep -o "[0-9]* of $runs of cc1")
+	bare=${bare%% *}
+}
+
+told() {	# COLUMN FUNCTION [TABLE]
+	sql "select sum($1) from ${3:-latency} t join functions f on f.id = t.function
+		join modules m on m.id = f.module
+		where f.name = '$2' and m.path like '%/cc1'"
+}
+
+near() {	# WHAT NUMBER OF LEAST MOST
+	[ "${2:-0}" -ge "$4" ] && [ "${2:-0}" -le "$5" ] || fail "$label $1 is $2, not $4 to $5"
+}
+
+compile
+near "bare processes" "$bare" of 1 $((runs - 1))
+near "main's calls that were counted" "$(told counted main)" of $((runs - bare)) $((runs - bare))
+near "main's calls" "$(told calls main)" of $((runs / 2)) $((2 * runs))
+near "their error" "$(told calls_error main)" of 1 "$(told calls main)"
+"$FLICK" report "$data" 2>&1 | grep -q "of processes without probes.* $bare of $runs of cc1" ||
+	fail "$label the report does not say it"
+
+for how in --all "-P main" "-a counts"; do
+	compile $how
+	[ -z "$bare" ] || fail "$label $bare processes have no probes"
+	case $how in *counts) table=counts ;; *) table=latency ;; esac
+	near "main's calls" "$(told calls main $table)" of $runs $runs
+done

@@ -1,0 +1,244 @@
+/*
+ * Which programs of a process tree are dear, by what they armed for and what they ran; and what
+ * calls of processes with probes are with those of others, by samples.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/bare.h"
+#include "cli/budget-state.h"
+#include "cli/profile.h"
+
+enum { CALLS, TOTAL, SUM, UNKNOWN, ERROR, FUNCTION, N_COLUMNS };
+static const struct flick_column columns[N_COLUMNS] = {
+	[CALLS] = { "calls", FLICK_COL_COUNT }, [TOTAL] = { "total_ns", FLICK_COL_NS },
+	[SUM] = { "sum_ns", FLICK_COL_NS }, [UNKNOWN] = { "unknown", FLICK_COL_COUNT },
+	[ERROR] = { "calls_error", FLICK_COL_COUNT },
+	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
+};
+
+enum { N = 4 };				/* functions, of which the last is another module's */
+static struct fl_region *m;
+static struct fl_session_options options;
+static struct fl_session *s;
+static struct fl_budget budget;
+static struct fl_function functions[N];
+static uint64_t selves[N], bares[N], cells[N][N_COLUMNS];
+static struct fl_profile profile;
+static struct flick_rows rows;
+
+static int set_up(void **unused)
+{
+	static struct flick_analysis latency = { .name = "latency" };
+
+	(void)unused;
+	m = calloc(1, sizeof(*m));
+	s = calloc(1, sizeof(*s));
+	options = (struct fl_session_options){ .follow = true, .budget = 0.1,
+					       .n_analyses = 1 };
+	options.analyses[0].analysis = &latency;
+	options.selection = fl_selection_new();
+	budget = (struct fl_budget){ .s = s };
+	s->o = &options;
+	s->shm = m;
+	s->budget = &budget;
+	s->sampler = (struct fl_sampler *)s;	/* there is one */
+	s->functions.all = functions;
+	s->functions.n = N;
+	s->functions.n_modules = 2;
+	for (int f = 0; f < N; f++) {
+		functions[f].module = f == N - 1;
+		memset(cells[f], 0, sizeof(cells[f]));
+		cells[f][FUNCTION] = (uint64_t)f;
+		selves[f] = bares[f] = 0;
+	}
+	profile = (struct fl_profile){ .s = s, .self = { selves, N }, .bare = { bares, N } };
+	rows = (struct flick_rows){ columns, N_COLUMNS, cells[0], N };
+	return !m || !s || !options.selection;
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	fl_selection_free(options.selection);
+	free(s);
+	free(m);
+	return 0;
+}
+
+/* ---- who is dear ------------------------------------------------------------------------ */
+
+static struct fl_program *program(uint32_t i, uint64_t arming_ns, uint32_t n)
+{
+	m->programs[i] = (struct fl_program){ .key = i + 1, .arming_ns = arming_ns,
+					      .n_armed = n };
+	return &m->programs[i];
+}
+
+static void ran(uint32_t i, uint64_t probed_ns, uint64_t bare_ns)
+{
+	s->program_ran[i].probed = probed_ns / fl_sampler_period_ns();
+	s->program_ran[i].bare = bare_ns / fl_sampler_period_ns();
+}
+
+/* A second is free. From then on the next one, too, must be within the budget of what all of
+ * its processes ran. */
+static void programs_are_dear_when_the_next_passes_the_budget(void **unused)
+{
+	const uint64_t second = 1000000000;
+	struct fl_program *few = program(0, second - 1, 9), *short_ = program(1, 2 * second, 4);
+	struct fl_program *long_ = program(2, 2 * second, 4);
+
+	(void)unused;
+	ran(1, 4 * second, 20 * second);
+	ran(2, 24 * second, 2 * second);
+	fl_bare_turn(s);
+	assert_int_equal(few->is_dear, 0);
+	assert_int_equal(short_->is_dear, 1);
+	assert_int_equal(long_->is_dear, 0);
+	ran(1, 4 * second, 22 * second);	/* it may be armed again */
+	fl_bare_turn(s);
+	assert_int_equal(short_->is_dear, 0);
+	/* What armed may count for a part of that, once. */
+	assert_true(budget.afford.granted_ns > 4.9 * (double)second / FL_GRANTED_ONE_IN);
+	assert_true(budget.afford.granted_ns < 5.1 * (double)second / FL_GRANTED_ONE_IN);
+}
+
+static void who_asks_for_more_than_the_default_has_no_dear_program(void **unused)
+{
+	struct fl_program *p = program(0, 3000000000, 3);
+	struct fl_watch watch = { NULL };
+
+	(void)unused;
+	options.watch = &watch;
+	fl_bare_turn(s);
+	assert_int_equal(p->is_dear, 0);
+	options.watch = NULL;
+	fl_selection_add(options.selection, 1, "main");
+	fl_bare_turn(s);
+	assert_int_equal(p->is_dear, 0);
+}
+
+/* ---- calls ------------------------------------------------------------------------------ */
+
+static void stood(int f, uint64_t probed, uint64_t bare)
+{
+	selves[f] = probed + bare;
+	bares[f] = bare;
+}
+
+static void called(int f, uint64_t calls, uint64_t total)
+{
+	cells[f][CALLS] = calls;
+	cells[f][TOTAL] = cells[f][SUM] = total;
+	cells[f][ERROR] = FLICK_NONE;
+}
+
+static void expect_near(uint64_t got, double want)
+{
+	if ((double)got < 0.97 * want || (double)got > 1.03 * want)
+		fail_msg("%llu, not %.0f", (unsigned long long)got, want);
+}
+
+/* Four times as many samples were bare: five times as many calls. Of few samples the module's
+ * ratio counts, of many the function's own; another module has its own. */
+static void calls_are_as_samples(void **unused)
+{
+	(void)unused;
+	stood(0, 10000, 40000);
+	stood(1, 0, 0);
+	stood(2, 10000, 40000);
+	stood(3, 5000, 0);
+	for (int f = 0; f < N; f++)
+		called(f, 1000, 7000);
+	cells[3][ERROR] = 5;
+	program(0, 1, 2);
+	m->programs[0].n_bare = 8;
+	ran(0, 1000000000, 40000000000);	/* they had less to do */
+	assert_int_equal(fl_bare_fill(&rows, &profile), 0);
+	expect_near(cells[0][CALLS], 5000);
+	expect_near(cells[0][TOTAL], 35000);
+	expect_near(cells[0][SUM], 35000);
+	assert_in_range(cells[0][ERROR], 1, 100);
+	expect_near(cells[1][CALLS], 5000);
+	assert_in_range(cells[1][ERROR], 400, 2000);
+	assert_int_equal(cells[3][CALLS], 1000);
+	assert_int_equal(cells[3][TOTAL], 7000);
+	assert_int_equal(cells[3][ERROR], 5);
+}
+
+static void what_was_called_in_bare_processes_alone_has_no_number(void **unused)
+{
+	(void)unused;
+	stood(0, 100, 400);
+	called(0, 1000, FLICK_NONE);
+	stood(1, 0, 3);
+	called(1, 0, FLICK_NONE);
+	called(2, 0, FLICK_NONE);
+	assert_int_equal(fl_bare_fill(&rows, &profile), 0);
+	assert_true(cells[0][TOTAL] == FLICK_NONE && cells[0][CALLS] > 1000);
+	assert_true(cells[1][CALLS] == FLICK_NONE && cells[1][UNKNOWN] == FLICK_NONE);
+	assert_int_equal(cells[2][CALLS], 0);
+}
+
+/* Two with probes ran as long as three without would: probes made them so. Where they ran ten
+ * times as long, not all of it is by probes. */
+static void probes_make_processes_longer(void **unused)
+{
+	(void)unused;
+	stood(0, 30000, 80000);
+	called(0, 1000, 7000);
+	program(0, 1, 2);
+	m->programs[0].n_bare = 8;
+	ran(0, 3000000000, 8000000000);
+	assert_int_equal(fl_bare_fill(&rows, &profile), 0);
+	expect_near(cells[0][CALLS], 5000);
+	called(0, 1000, 7000);
+	stood(0, 200000, 80000);
+	ran(0, 20000000000, 8000000000);
+	assert_int_equal(fl_bare_fill(&rows, &profile), 0);
+	expect_near(cells[0][CALLS], 1800);
+}
+
+static void names_and_numbers_of_bare_processes_are_said(void **unused)
+{
+	char line[64];
+
+	(void)unused;
+	fl_bare_say(s, line, sizeof(line));
+	assert_string_equal(line, "");
+	assert_false(fl_bare_is_any(s));
+	program(3, 1, 2);
+	m->programs[3].n_bare = 29;
+	memcpy(m->programs[3].name, "cc1", 4);
+	program(7, 1, 11);
+	m->programs[7].n_bare = 1;
+	memset(m->programs[7].name, 'a', sizeof(m->programs[7].name));	/* the target may */
+	program(9, 1, 5);
+	assert_true(fl_bare_is_any(s));
+	fl_bare_say(s, line, sizeof(line));
+	assert_memory_equal(line, "29 of 31 of cc1, 1 of 12 of aaaaa", 33);
+	fl_bare_say(s, line, 24);
+	assert_string_equal(line, "29 of 31 of cc1, ...");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		TEST(programs_are_dear_when_the_next_passes_the_budget),
+		TEST(who_asks_for_more_than_the_default_has_no_dear_program),
+		TEST(calls_are_as_samples),
+		TEST(what_was_called_in_bare_processes_alone_has_no_number),
+		TEST(probes_make_processes_longer),
+		TEST(names_and_numbers_of_bare_processes_are_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
