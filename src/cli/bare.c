@@ -116,11 +116,6 @@ void fl_bare_say(const struct fl_session *s, char *to, size_t room)
 
 /* ---- calls ---------------------------------------------------------------------------- */
 
-/* Samples in functions of a module. */
-struct stood {
-	double bare, probed;
-};
-
 static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
 {
 	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
@@ -129,19 +124,36 @@ static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed
 	return bare;
 }
 
-static struct stood *gather_modules(const struct fl_profile *p)
+int fl_bare_open(struct fl_profile *p)
 {
 	const struct fl_functions *r = &p->s->functions;
-	struct stood *of = calloc(r->n_modules + 1, sizeof(*of));
+	struct fl_bare_module *of = calloc(r->n_modules + 1, sizeof(*of));
 	uint64_t probed;
 
+	p->modules = of;
+	p->n_modules = of ? r->n_modules : 0;
 	for (uint32_t f = 0; of && f < r->n; f++) {
 		if (r->all[f].module >= r->n_modules)
 			continue;
 		of[r->all[f].module].bare += (double)bare_of(p, f, &probed);
 		of[r->all[f].module].probed += (double)probed;
 	}
-	return of;
+	return of ? 0 : -ENOMEM;
+}
+
+static const struct fl_bare_module *module_of_function(const struct fl_profile *p, uint64_t f)
+{
+	const struct fl_functions *r = &p->s->functions;
+
+	return f < r->n && r->all[f].module < p->n_modules ? &p->modules[r->all[f].module] :
+							      NULL;
+}
+
+bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
+{
+	const struct fl_bare_module *m = module_of_function(p, f);
+
+	return m && m->bare > m->probed;
 }
 
 /* Probes make a process longer, by LONGER at most: where those with probes are no longer than
@@ -167,8 +179,8 @@ static double find_longer(const struct fl_session *s)
 
 /* So many times as many calls as in processes with probes there were in others, and the
  * part of it that chance may have that off. */
-static double others_of(const struct fl_profile *p, uint64_t f, const struct stood *module,
-			double *off)
+static double others_of(const struct fl_profile *p, uint64_t f,
+			const struct fl_bare_module *module, double *off)
 {
 	double ratio = module->bare / (module->probed + 1);
 	uint64_t probed;
@@ -183,27 +195,25 @@ static uint64_t multiplied(uint64_t n, double by)
 	return n == FLICK_NONE ? n : (uint64_t)(fmin((double)n * by, 1e18) + 0.5);
 }
 
-int fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
+void fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
 {
-	const struct fl_functions *functions = &p->s->functions;
 	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
 	int error = fl_sheet_column(r, "calls_error"), unknown = fl_sheet_column(r, "unknown");
-	struct stood *modules = gather_modules(p);
 	double longer = find_longer(p->s);
 
-	for (size_t i = 0; modules && i < r->n_rows; i++) {
+	for (size_t i = 0; i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], probed;
-		uint32_t m = f < functions->n ? functions->all[f].module : functions->n_modules;
+		const struct fl_bare_module *m = module_of_function(p, f);
 		double more, off, known = (double)row[calls];
 
-		if (m >= functions->n_modules || row[calls] == FLICK_NONE)
+		if (!m || row[calls] == FLICK_NONE)
 			continue;
 		if (!row[calls] && bare_of(p, f, &probed)) {
 			row[calls] = row[unknown] = FLICK_NONE;
 			continue;
 		}
-		more = longer * others_of(p, f, &modules[m], &off);
+		more = longer * others_of(p, f, m, &off);
 		row[calls] = multiplied(row[calls], 1 + more);
 		row[total] = multiplied(row[total], 1 + more);
 		row[sum] = multiplied(row[sum], 1 + more);
@@ -212,6 +222,4 @@ int fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
 		row[error] = (uint64_t)hypot((double)row[error] * (1 + more),
 					     known * more * off);
 	}
-	free(modules);
-	return modules ? 0 : -ENOMEM;
 }

@@ -16,8 +16,12 @@ void fl_bare_turn(struct fl_session *);
 /* Was there any such process? And is that one of those that had no probes, whyever? */
 bool fl_bare_is_any(const struct fl_session *);
 bool fl_bare_is(const struct fl_session *, int pid);
+/* By now samples are known: how many of each module's were bare. 0 or -ENOMEM. */
+int fl_bare_open(struct fl_profile *);
 /* Calls and totals of `latency` are of processes with probes: what the others add. */
-int fl_bare_fill(struct flick_rows *, const struct fl_profile *);	/* 0 or -ENOMEM */
+void fl_bare_fill(struct flick_rows *, const struct fl_profile *);
+/* Were most of the samples in that function's module? Then these tell its times. */
+bool fl_bare_is_most(const struct fl_profile *, uint64_t function);
 /* Which programs' processes these were, "29 of 31 of cc1, 20 of 31 of as"; "": none. */
 void fl_bare_say(const struct fl_session *, char *to, size_t room);
 

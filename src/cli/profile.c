@@ -308,8 +308,8 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		bound_selves(r, p);
 	if (s->view.sampled || s->view.windows)
 		drop_impossible(r, p);
-	if (!err && s->self_is_cpu && is_latency && fl_bare_is_any(s))
-		err = fl_bare_fill(r, p);
+	if (!err && p->modules && is_latency)
+		fl_bare_fill(r, p);
 	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
 		fl_totals_fill(r, p);
 	return err;
@@ -335,6 +335,8 @@ int fl_profile_fill(struct fl_session *s)
 		err = fl_watched_look(s, p.self.of, p.self.n);
 	if (!err)
 		err = fl_lives_open(&p.lives, s);	/* by now all functions are known */
+	if (!err && s->self_is_cpu && fl_bare_is_any(s))
+		err = fl_bare_open(&p);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
 	fl_lives_close(&p.lives);
@@ -342,6 +344,7 @@ int fl_profile_fill(struct fl_session *s)
 	free(p.taken.of);
 	free(p.calls.of);
 	free(p.bare.of);
+	free(p.modules);
 	free(p.cut.of);
 	return err;
 }

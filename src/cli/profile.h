@@ -34,6 +34,10 @@ struct fl_profile {
 					 * processes without probes */
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
+	struct fl_bare_module {		/* samples in its functions; index: module (bare.c) */
+		double bare, probed;
+	} *modules;			/* NULL: no process was bare */
+	uint32_t n_modules;
 	struct fl_lives lives;
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */

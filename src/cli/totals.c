@@ -20,6 +20,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/bare.h"
 #include "cli/chains.h"
 #include "cli/contexts.h"
 #include "cli/gone.h"
@@ -298,6 +299,8 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	return (double)row[total] > most;
 }
 
+/* Where most processes had no probes those that had some ran a little while, with all that was
+ * cold for the first time: their timed calls are none of the others. */
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
@@ -309,7 +312,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
 		struct stood in = stood_in(p, f);
-		bool is_off = stands_for_too_much(r, row, p, in);
+		bool is_off = stands_for_too_much(r, row, p, in) || fl_bare_is_most(p, f);
 		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 		uint64_t n = !is_off ? samples_for(r, row, in) :
 			     in.n >= FEW && in.may <= in.n ? in.n : 0;

@@ -46,6 +46,10 @@ near "bare processes" "$bare" of 1 $((runs - 1))
 near "main's calls that were counted" "$(told counted main)" of $((runs - bare)) $((runs - bare))
 near "main's calls" "$(told calls main)" of $((runs / 2)) $((2 * runs))
 near "their error" "$(told calls_error main)" of 1 "$(told calls main)"
+# It has nearly all of the program's time, and no more: by samples, of all processes.
+self=$(sql "select sum(self_ns) from latency t join functions f on f.id = t.function
+	join modules m on m.id = f.module where m.path like '%/cc1'")
+near "main's total" "$(told total_ns main)" of $((self * 6 / 10)) $((self * 2))
 "$FLICK" report "$data" 2>&1 | grep -q "of processes without probes.* $bare of $runs of cc1" ||
 	fail "$label the report does not say it"
 
