@@ -158,8 +158,8 @@ bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
 
 /* Probes make a process longer, up to LONGER times where it is short and no cache has its
  * bodies: where those with probes are no longer than that, nothing else has made them so, and
- * where they are shorter, they had less to do. Of all programs, by how long their bare processes
- * ran. */
+ * where they are shorter, they had less to do. Of all programs, by how long their bare
+ * processes ran. */
 static double find_longer(const struct fl_session *s)
 {
 	double all = 0, sum = 0;
