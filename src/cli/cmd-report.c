@@ -359,17 +359,22 @@ static bool has_recursion(const struct flick_rows *r)
 	return false;
 }
 
-/* Processes that had no probes. */
+/* Processes that had no probes. Where samples are too few nothing tells of their calls. */
 static void note_bare(struct source *from)
 {
 	size_t n = strlen(from->note);
-	char which[256];
+	char which[256], by[256] = "";
 
 	if (strcmp(from->sheet.name, "latency") ||
 	    !fl_store_value(from->store, "bare", which))
 		return;
-	snprintf(from->note + n, sizeof(from->note) - n, "%scalls are estimated of processes "
-		 "without probes, by samples: %s", n ? "; " : "", which);
+	fl_store_value(from->store, "self", by);
+	from->sheet.bare = !strcmp(by, "samples");
+	snprintf(from->note + n, sizeof(from->note) - n, "%scalls of processes without probes "
+		 "are %s: %s%s", n ? "; " : "",
+		 from->sheet.bare ? "estimated, by samples" : "not counted", which,
+		 from->sheet.bare ? "; where these have most samples totals are CPU time, too" :
+				    "");
 	from->sheet.note = from->note;
 }
 

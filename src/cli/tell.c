@@ -181,7 +181,8 @@ static void tell_outside(const struct fl_session *s)
 	fl_bare_say(s, bare, sizeof(bare));
 	if (*bare)
 		fl_say("processes without probes, as to arm these takes more than --budget "
-		       "allows: %s; their calls are estimated", bare);
+		       "allows: %s; their calls are %s", bare,
+		       s->self_is_cpu ? "estimated" : "not counted");
 	if (load_relaxed(&s->shm->has_self))
 		fl_say("the program would have switched its own probes (flick.h) by another "
 		       "libflick: while it is recorded it cannot, but with libflick.so");

@@ -9,8 +9,8 @@
 
 enum reason {
 	KNOWN, ESTIMATE, ROUGH, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
-	RECURSES, IMPOSSIBLE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NOT_TOLD, NO_CALLEES,
-	NO_LINE, ONE_SIDE,
+	RECURSES, IMPOSSIBLE, BARE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NOT_TOLD,
+	NO_CALLEES, NO_LINE, ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -32,6 +32,8 @@ static const char *const sentences[N_REASONS] = {
 		     "total (record --all knows it)",
 	[IMPOSSIBLE] = "-  the few calls that were timed were longer than the rest: by them "
 		       "the total would be more than the time there was",
+	[BARE] = "-  no samples tell its total: what was timed was longer than the rest, or "
+		 "most processes had no probes",
 	[NO_TOTAL] = "-  it calls itself, or by what windows saw the total would be more than "
 		     "the time there was (record --all knows it)",
 	[NO_SELF] = "-  no samples tell its self time",
@@ -68,9 +70,11 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 		return s->estimated ? CUT_OFF : UNTIMED;
 	if (s->estimated && is(name, "total_ns"))
 		return NO_TOTAL;
-	if (is(name, "total_ns"))
-		return cell_of(s, row, "sum_ns") == FLICK_NONE ? IMPOSSIBLE : RECURSES;
-	return is(name, "sum_ns") ? IMPOSSIBLE : is(name, "self_ns") ? NO_SELF : UNTIMED;
+	if (is(name, "total_ns") && cell_of(s, row, "sum_ns") != FLICK_NONE)
+		return RECURSES;
+	if (is(name, "total_ns") || is(name, "sum_ns"))
+		return s->bare ? BARE : IMPOSSIBLE;
+	return is(name, "self_ns") ? NO_SELF : UNTIMED;
 }
 
 static enum reason reason_of_text(const struct fl_sheet *s, size_t column)

@@ -275,6 +275,7 @@ struct fl_sheet {
 	size_t n_functions;
 	const char *name;		/* of a result of flick's own; else NULL */
 	bool sampled, estimated;	/* what its calls are, then */
+	bool bare;			/* some are told by samples, as there were no probes */
 	bool colour;			/* of titles and times, in a table */
 	const char *note;		/* what is said above a table, or NULL */
 	uint64_t whole;			/* what shares are of, by all rows, also those that

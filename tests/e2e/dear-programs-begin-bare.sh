@@ -52,6 +52,12 @@ self=$(sql "select sum(self_ns) from latency t join functions f on f.id = t.func
 near "main's total" "$(told total_ns main)" of $((self * 6 / 10)) $((self * 2))
 "$FLICK" report "$data" 2>&1 | grep -q "of processes without probes.* $bare of $runs of cc1" ||
 	fail "$label the report does not say it"
+"$FLICK" report "$data" 2>&1 | grep -q '; where these have most samples totals are CPU time' ||
+	fail "$label the report does not say what totals are"
+"$FLICK" report "$data" 2>&1 | grep -q '^  - no samples tell its total: ' ||
+	fail "$label the report does not say why there is no total"
+! "$FLICK" report "$data" 2>&1 | grep -q 'than the time there was' ||
+	fail "$label the report says that there was not the time"
 
 for how in --all "-P main" "-a counts"; do
 	compile $how
@@ -59,3 +65,14 @@ for how in --all "-P main" "-a counts"; do
 	case $how in *counts) table=counts ;; *) table=latency ;; esac
 	near "main's calls" "$(told calls main $table)" of $runs $runs
 done
+
+# Samples that are too few for self times are too few for calls.
+sed "s, -quiet .*, --version </dev/null >/dev/null 2>\&1; done," "$work/all" >"$work/few"
+label="few samples:"
+record --follow -- sh "$work/few"
+succeeded
+grep -q "^flick: processes without probes.* of $runs of cc1; their calls are not counted" "$err" ||
+	fail "$label it does not say that calls are not counted"
+"$FLICK" report "$data" 2>&1 |
+	grep -q "; calls of processes without probes are not counted: .* of $runs of cc1" ||
+	fail "$label the report does not say that calls are not counted"
