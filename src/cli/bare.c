@@ -8,7 +8,8 @@
  *
  * How often its functions were called there, the others tell: as often a sample that stood in
  * the function. Where few did, a function's ratio of bare samples to others is drawn to that
- * of its module, as if PRIOR more had been taken in that one.
+ * of its module, as if PRIOR more had been taken in that one; and so is a program's, where few
+ * stood in all of it, to that of its processes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -116,46 +117,6 @@ void fl_bare_say(const struct fl_session *s, char *to, size_t room)
 
 /* ---- calls ---------------------------------------------------------------------------- */
 
-static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
-{
-	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
-
-	*probed = all - bare;
-	return bare;
-}
-
-int fl_bare_open(struct fl_profile *p)
-{
-	const struct fl_functions *r = &p->s->functions;
-	struct fl_bare_module *of = calloc(r->n_modules + 1, sizeof(*of));
-	uint64_t probed;
-
-	p->modules = of;
-	p->n_modules = of ? r->n_modules : 0;
-	for (uint32_t f = 0; of && f < r->n; f++) {
-		if (r->all[f].module >= r->n_modules)
-			continue;
-		of[r->all[f].module].bare += (double)bare_of(p, f, &probed);
-		of[r->all[f].module].probed += (double)probed;
-	}
-	return of ? 0 : -ENOMEM;
-}
-
-static const struct fl_bare_module *module_of_function(const struct fl_profile *p, uint64_t f)
-{
-	const struct fl_functions *r = &p->s->functions;
-
-	return f < r->n && r->all[f].module < p->n_modules ? &p->modules[r->all[f].module] :
-							      NULL;
-}
-
-bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
-{
-	const struct fl_bare_module *m = module_of_function(p, f);
-
-	return m && m->bare > m->probed;
-}
-
 /* Probes make a process longer, up to LONGER times where it is short and no cache has its
  * bodies: where those with probes are no longer than that, nothing else has made them so, and
  * where they are shorter, they had less to do. Of all programs, by how long their bare
@@ -178,12 +139,86 @@ static double find_longer(const struct fl_session *s)
 	return all > 0 ? sum / all : 1;
 }
 
+/* Bare processes to one with probes, of the program whose file has that name; 0: none was
+ * bare. */
+static double processes_of(const struct fl_session *s, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
+		const struct fl_program *p = &s->shm->programs[i];
+		double bare = load_relaxed(&p->n_bare), armed = load_relaxed(&p->n_armed);
+		size_t c = 0;
+
+		/* A longer name is cut off in its row. */
+		while (c < sizeof(p->name) - 1 && name[c] &&
+		       load_relaxed(&p->name[c]) == name[c])
+			c++;
+		if (c && bare > 0 && armed > 0 &&
+		    (c == sizeof(p->name) - 1 || load_relaxed(&p->name[c]) == name[c]))
+			return bare / armed;
+	}
+	return 0;
+}
+
+static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
+{
+	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
+
+	*probed = all - bare;
+	return bare;
+}
+
+int fl_bare_open(struct fl_profile *p)
+{
+	const struct fl_functions *r = &p->s->functions;
+	struct fl_bare_module *of = calloc(r->n_modules + 1, sizeof(*of));
+	double longer;
+	uint64_t probed;
+
+	p->modules = of;
+	p->n_modules = of ? r->n_modules : 0;
+	for (uint32_t f = 0; of && f < r->n; f++) {
+		if (r->all[f].module >= r->n_modules)
+			continue;
+		of[r->all[f].module].bare += (double)bare_of(p, f, &probed);
+		of[r->all[f].module].probed += (double)probed;
+	}
+	longer = find_longer(p->s);
+	for (uint32_t i = 0; of && i < r->n_modules; i++)
+		of[i].processes = processes_of(p->s, fl_functions_module(r, i)->path) / longer;
+	return of ? 0 : -ENOMEM;
+}
+
+static const struct fl_bare_module *module_of_function(const struct fl_profile *p, uint64_t f)
+{
+	const struct fl_functions *r = &p->s->functions;
+
+	return f < r->n && r->all[f].module < p->n_modules ? &p->modules[r->all[f].module] :
+							      NULL;
+}
+
+/* Bare samples to others; of a program, as if PRIOR more of these were as its processes. */
+static double ratio_of(const struct fl_bare_module *m)
+{
+	double prior = m->processes > 0 ? PRIOR : 1;
+
+	return (m->bare + PRIOR * m->processes) / (m->probed + prior);
+}
+
+bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
+{
+	const struct fl_bare_module *m = module_of_function(p, f);
+
+	return m && ratio_of(m) > 1;
+}
+
 /* So many times as many calls as in processes with probes there were in others, and the
  * part of it that chance may have that off. */
 static double others_of(const struct fl_profile *p, uint64_t f,
 			const struct fl_bare_module *module, double *off)
 {
-	double ratio = module->bare / (module->probed + 1);
+	double ratio = ratio_of(module);
 	uint64_t probed;
 	double bare = (double)bare_of(p, f, &probed) + PRIOR * ratio;
 

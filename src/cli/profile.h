@@ -36,6 +36,7 @@ struct fl_profile {
 	uint64_t n_cut;			/* all in such */
 	struct fl_bare_module {		/* samples in its functions; index: module (bare.c) */
 		double bare, probed;
+		double processes;	/* bare ones to others, if it is a program; else 0 */
 	} *modules;			/* NULL: no process was bare */
 	uint32_t n_modules;
 	struct fl_lives lives;
