@@ -74,6 +74,8 @@ static bool has_probes(void)
  * may hold any lock of the program's, too. */
 static void on_loader(void)
 {
+	uint64_t before;
+
 	if (fl_agent_director())
 		tell_spaces();
 	if (loader->r_state == RT_DELETE && has_probes())
@@ -82,8 +84,11 @@ static void on_loader(void)
 		return;
 	fl_probes_thaw(each_loaded);
 	fl_find_loaded(unwinder_at());
-	if (fl_agent_director())
-		fl_agent_found(FL_LOADING);
+	if (!fl_agent_director())
+		return;
+	before = fl_os_cpu_ns(fl_os_tid());
+	fl_agent_found(FL_LOADING);
+	fl_channel_armed(fl_os_cpu_ns(fl_os_tid()) - before);
 }
 
 /* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */

@@ -109,7 +109,7 @@ struct fl_process {
 struct fl_program {
 	uint64_t key;			/* by its path; 0: nobody's row; atomic, once */
 	uint64_t arming_ns;		/* CPU time that its processes armed for; atomic, as: */
-	uint32_t n_armed, n_bare;	/* processes, when they began it */
+	uint32_t n_armed, n_bare;	/* processes, as they began it */
 	uint32_t is_dear;		/* W reader (cli/bare.c) */
 	char name[36];			/* of its file; "": not written yet */
 };
@@ -692,7 +692,7 @@ int fl_shm_attach(const char *given, struct fl_region **m, uint64_t *mapped);
  * by another flick that is in it; -EXDEV, -ENOSPC, or -EDQUOT, as its program is dear: it is
  * not to be recorded, which has been counted. Not thread-safe. */
 int fl_channel_join(struct fl_region *m);
-/* It has armed its program, which took so much CPU time. */
+/* It has armed its program, or what that has loaded since, which took so much CPU time. */
 void fl_channel_armed(uint64_t ns);
 /* A second body of `function` stands at [lo, lo + bytes) in this process: before anybody can
  * run it. */

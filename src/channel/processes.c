@@ -237,7 +237,6 @@ void fl_channel_armed(uint64_t ns)
 		return;
 	__atomic_fetch_add(&fl_session->seldom.credit, (uint32_t)blocks, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&program->arming_ns, ns, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&program->n_armed, 1, __ATOMIC_RELAXED);
 }
 
 int fl_channel_join(struct fl_region *m)
@@ -252,8 +251,12 @@ int fl_channel_join(struct fl_region *m)
 		return -EALREADY;
 	program = program_row(m);
 	err = join(m);
-	if (err || !program || !load_relaxed(&program->is_dear))
+	if (err || !program)
 		return err;
+	if (!load_relaxed(&program->is_dear)) {
+		__atomic_fetch_add(&program->n_armed, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
 	/* Samples tell of it, and no probe. */
 	store_relaxed(&fl_shm_processes(m)[fl_own_row].is_bare, 1);
 	__atomic_fetch_add(&program->n_bare, 1, __ATOMIC_RELAXED);

@@ -595,6 +595,9 @@ static void join_dear(struct rig *g)
 	if (program->arming_ns != took || program->n_armed != 1 || program->n_bare ||
 	    g->m->session[0].seldom.credit != 100)
 		_exit(3);
+	fl_channel_armed(took);		/* what it has loaded since */
+	if (program->arming_ns != 2 * took || program->n_armed != 1)
+		_exit(7);
 	program->is_dear = 1;
 	p[0].start++;			/* as exec draws anew */
 	if (fl_channel_join(g->m) != -EDQUOT || !p[0].is_bare || program->n_bare != 1 ||
@@ -602,7 +605,8 @@ static void join_dear(struct rig *g)
 		_exit(4);
 	p[0].start++;
 	program->is_dear = 0;
-	if (fl_channel_join(g->m) || p[0].is_bare || program->n_bare != 1)
+	if (fl_channel_join(g->m) || p[0].is_bare || program->n_bare != 1 ||
+	    program->n_armed != 2)
 		_exit(5);
 	program->is_dear = 1;
 	if (fl_channel_fork() || p[0].is_bare || program->n_bare != 1)
