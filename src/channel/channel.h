@@ -102,6 +102,8 @@ struct fl_process {
 	uint64_t drawn_at;		/* where `start` lies; an emulator's is the kernel's */
 	uint32_t program;		/* 1 + its row, of the one that lives; 0: not known */
 	uint32_t is_bare;		/* 1: that has no probes, as it is dear; W it */
+	uint32_t was_bare;		/* the program that the process executed without probes
+					 * before, as above; 0: none */
 };
 
 /* A program that processes of a process tree execute. Probes of a large one take longer to arm
@@ -815,6 +817,8 @@ bool fl_shm_counts(enum fl_action, uint32_t rate);
 void fl_shm_destroy(struct fl_region *m, int fd);
 /* That process of the tree, or the last one that had its number; NULL: none has joined. */
 const struct fl_process *fl_shm_process(struct fl_region *m, int pid);
+/* The program that this file is; NULL: no process has executed it. */
+const struct fl_program *fl_shm_program(const struct fl_region *m, const char *path);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */

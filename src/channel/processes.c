@@ -150,6 +150,18 @@ static bool has_another(struct fl_region *m)
 	       fl_shm_processes(m)[row].start == image_start();
 }
 
+/* What this process executed until now, if there were no probes: fork's child of who has none
+ * takes a row when it executes something else. */
+static uint32_t bare_before(struct fl_region *m, const struct fl_process *own)
+{
+	const struct fl_process *p = own->pid ? own : fl_shm_process(m, fl_os_parent());
+
+	if (!p)
+		return 0;
+	return load_relaxed(&p->is_bare) ? load_relaxed(&p->program) :
+	       p == own ? load_relaxed(&p->was_bare) : 0;
+}
+
 static int join(struct fl_region *m)
 {
 	int pid = fl_os_pid();
@@ -163,6 +175,7 @@ static int join(struct fl_region *m)
 	p = &fl_shm_processes(m)[row];
 	image = __atomic_add_fetch(&m->n_images, 1, __ATOMIC_RELAXED);
 	fl_own_row = row;
+	store_relaxed(&p->was_bare, bare_before(m, p));
 	store_relaxed(&p->parent, fl_os_parent());
 	store_relaxed(&p->pid, pid);
 	store_relaxed(&p->heeded, 0);
@@ -203,6 +216,21 @@ static void name_program(struct fl_program *p, const char *path)
 		name = *c == '/' ? c + 1 : name;
 	for (size_t i = 0; i < sizeof(p->name) - 1 && name[i]; i++)
 		store_relaxed(&p->name[i], name[i]);
+}
+
+const struct fl_program *fl_shm_program(const struct fl_region *m, const char *path)
+{
+	uint64_t key = path_key(path);
+
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
+		const struct fl_program *p = &m->programs[(key / 2 + i) % FL_MAX_PROGRAMS];
+
+		if (load_relaxed(&p->key) == key)
+			return p;
+		if (!load_relaxed(&p->key))
+			return NULL;
+	}
+	return NULL;
 }
 
 /* Whoever executes the same file finds the same row. */

@@ -8,8 +8,9 @@
  *
  * How often its functions were called there, the others tell: as often a sample that stood in
  * the function. Where few did, a function's ratio of bare samples to others is drawn to that
- * of its module, as if PRIOR more had been taken in that one; and so is a program's, where few
- * stood in all of it, to that of its processes.
+ * of its module, as if PRIOR more had been taken in that one; and that to the ratio of
+ * processes, as if MODULE_PRIOR more had. What is called once a process at most is called as
+ * often in others.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,18 +22,42 @@
 
 #define FREE_NS 1e9
 #define PRIOR 30.0
+#define MODULE_PRIOR 3.0
 #define LONGER 2.0
 
 /* ---- which programs are dear --------------------------------------------------------- */
 
+/* 1 + the row of a file that processes execute; 0: it is none. */
+static uint32_t program_of(const struct fl_session *s, const char *path)
+{
+	const struct fl_program *p = fl_shm_program(s->shm, path);
+
+	return p ? (uint32_t)(p - s->shm->programs) + 1 : 0;
+}
+
+/* What a process executes when it has been sampled is told by the file, if that is a program;
+ * where it stood in a library, it is what the process executes now. */
+bool fl_bare_is(const struct fl_session *s, const struct fl_pc *pc)
+{
+	const struct fl_process *p = fl_shm_process(s->shm, pc->pid);
+	uint32_t program = p ? program_of(s, pc->path) : 0;
+
+	if (!p)
+		return true;
+	return program && program != load_relaxed(&p->program) ?
+	       program == load_relaxed(&p->was_bare) : load_relaxed(&p->is_bare);
+}
+
 void fl_bare_saw(struct fl_session *s, const struct fl_pc *pc)
 {
 	const struct fl_process *p = s->o->follow ? fl_shm_process(s->shm, pc->pid) : NULL;
-	uint32_t program = p ? load_relaxed(&p->program) : 0;
+	uint32_t program = s->o->follow ? program_of(s, pc->path) : 0;
 
+	if (!program && p)
+		program = load_relaxed(&p->program);
 	if (!program || program > FL_MAX_PROGRAMS)
 		return;
-	if (load_relaxed(&p->is_bare))
+	if (fl_bare_is(s, pc))
 		s->program_ran[program - 1].bare += pc->n;
 	else
 		s->program_ran[program - 1].probed += pc->n;
@@ -82,13 +107,6 @@ bool fl_bare_is_any(const struct fl_session *s)
 	return false;
 }
 
-bool fl_bare_is(const struct fl_session *s, int pid)
-{
-	const struct fl_process *p = fl_shm_process(s->shm, pid);
-
-	return !p || load_relaxed(&p->is_bare);
-}
-
 void fl_bare_say(const struct fl_session *s, char *to, size_t room)
 {
 	size_t n = 0;
@@ -117,6 +135,14 @@ void fl_bare_say(const struct fl_session *s, char *to, size_t room)
 
 /* ---- calls ---------------------------------------------------------------------------- */
 
+static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
+{
+	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
+
+	*probed = all - bare;
+	return bare;
+}
+
 /* Probes make a process longer, up to LONGER times where it is short and no cache has its
  * bodies: where those with probes are no longer than that, nothing else has made them so, and
  * where they are shorter, they had less to do. Of all programs, by how long their bare
@@ -139,54 +165,71 @@ static double find_longer(const struct fl_session *s)
 	return all > 0 ? sum / all : 1;
 }
 
-/* Bare processes to one with probes, of the program whose file has that name; 0: none was
- * bare. */
-static double processes_of(const struct fl_session *s, const char *path)
+/* The program of the process that has brought a module, which goes on to execute it; NULL: that
+ * is not known. */
+static const struct fl_program *who_brought(const struct fl_session *s,
+					    const struct fl_shm_module *m)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const struct fl_process *of = fl_shm_processes(s->shm);
+	uint32_t n = load_relaxed(&s->shm->n_processes), image, program;
 
-	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
-		const struct fl_program *p = &s->shm->programs[i];
-		double bare = load_relaxed(&p->n_bare), armed = load_relaxed(&p->n_armed);
-		size_t c = 0;
-
-		/* A longer name is cut off in its row. */
-		while (c < sizeof(p->name) - 1 && name[c] &&
-		       load_relaxed(&p->name[c]) == name[c])
-			c++;
-		if (c && bare > 0 && armed > 0 &&
-		    (c == sizeof(p->name) - 1 || load_relaxed(&p->name[c]) == name[c]))
-			return bare / armed;
+	if (!m->n || m->first >= s->functions.n_sites)
+		return NULL;
+	image = s->functions.sites[m->first].image;
+	for (uint32_t i = 0; i < n && i < FL_MAX_PROCESSES; i++) {
+		program = load_relaxed(&of[i].program);
+		if (load_relaxed(&of[i].image) == image)
+			return program && program <= FL_MAX_PROGRAMS ?
+			       &s->shm->programs[program - 1] : NULL;
 	}
-	return 0;
+	return NULL;
 }
 
-static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed)
+/* A library is as its first program if that is dear. Others may have it too, or have it alone:
+ * samples tell. */
+static void find_processes(const struct fl_profile *p, const struct fl_shm_module *m,
+			   struct fl_bare_module *of)
 {
-	uint64_t all = fl_profile_of(&p->self, f), bare = fl_profile_of(&p->bare, f);
+	const struct fl_program *program = fl_shm_program(p->s->shm, m->path);
 
-	*probed = all - bare;
-	return bare;
+	if (!program)
+		program = who_brought(p->s, m);
+	if (!program || !load_relaxed(&program->n_bare))
+		return;
+	of->n_bare = load_relaxed(&program->n_bare);
+	of->n_armed = load_relaxed(&program->n_armed);
+}
+
+static double processes_of(const struct fl_bare_module *m)
+{
+	return m->n_armed > 0 ? m->n_bare / m->n_armed : 0;
+}
+
+static double ratio_of(const struct fl_bare_module *m, double longer)
+{
+	return (m->bare + MODULE_PRIOR * processes_of(m) / longer) /
+	       (m->probed + MODULE_PRIOR);
 }
 
 int fl_bare_open(struct fl_profile *p)
 {
 	const struct fl_functions *r = &p->s->functions;
 	struct fl_bare_module *of = calloc(r->n_modules + 1, sizeof(*of));
-	double longer;
+	double longer = find_longer(p->s);
 	uint64_t probed;
 
 	p->modules = of;
 	p->n_modules = of ? r->n_modules : 0;
+	for (uint32_t i = 0; i < p->n_modules; i++)
+		find_processes(p, &r->modules[i], &of[i]);
 	for (uint32_t f = 0; of && f < r->n; f++) {
 		if (r->all[f].module >= r->n_modules)
 			continue;
 		of[r->all[f].module].bare += (double)bare_of(p, f, &probed);
 		of[r->all[f].module].probed += (double)probed;
 	}
-	longer = find_longer(p->s);
-	for (uint32_t i = 0; of && i < r->n_modules; i++)
-		of[i].processes = processes_of(p->s, fl_functions_module(r, i)->path) / longer;
+	for (uint32_t i = 0; i < p->n_modules; i++)
+		of[i].ratio = ratio_of(&of[i], longer);
 	return of ? 0 : -ENOMEM;
 }
 
@@ -198,32 +241,40 @@ static const struct fl_bare_module *module_of_function(const struct fl_profile *
 							      NULL;
 }
 
-/* Bare samples to others; of a program, as if PRIOR more of these were as its processes. */
-static double ratio_of(const struct fl_bare_module *m)
-{
-	double prior = m->processes > 0 ? PRIOR : 1;
-
-	return (m->bare + PRIOR * m->processes) / (m->probed + prior);
-}
-
 bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
 {
 	const struct fl_bare_module *m = module_of_function(p, f);
 
-	return m && ratio_of(m) > 1;
+	return m && m->ratio > 1;
 }
 
-/* So many times as many calls as in processes with probes there were in others, and the
- * part of it that chance may have that off. */
-static double others_of(const struct fl_profile *p, uint64_t f,
-			const struct fl_bare_module *module, double *off)
+/* So many times as many calls as in processes with probes there were in others, and how far
+ * that is off: by chance; as it is not known that it was probes which made processes longer;
+ * and where few samples stood in a function, as its calls may be as many a process as well. */
+static double by_samples(const struct fl_profile *p, uint64_t f, const struct fl_bare_module *m,
+			 double longer, double *off)
 {
-	double ratio = ratio_of(module);
-	uint64_t probed;
-	double bare = (double)bare_of(p, f, &probed) + PRIOR * ratio;
+	uint64_t stood;
+	double bare = (double)bare_of(p, f, &stood) + PRIOR * m->ratio;
+	double probed = (double)stood + PRIOR, more = longer * bare / probed;
+	double apart = m->n_armed > 0 ? more - processes_of(m) : 0;
+	double of_module = 1 / (m->bare + MODULE_PRIOR) + 1 / (m->probed + MODULE_PRIOR);
+	double chance = hypot(sqrt(1 / (bare + 1) + 1 / probed),
+			      PRIOR / probed * sqrt(of_module));
 
-	*off = ratio > 0 ? sqrt(1 / (bare + 1) + 1 / ((double)probed + PRIOR)) : 0;
-	return bare / ((double)probed + PRIOR);
+	if (!(m->ratio > 0))
+		chance = 0;
+	*off = hypot(more * hypot(chance, (longer - 1) / longer / 3), PRIOR / probed * apart);
+	return more;
+}
+
+/* What some processes with probes call once, others do as often, however long they are. */
+static double by_processes(const struct fl_bare_module *m, double calls, double *off)
+{
+	double part = (calls + 1) / (m->n_armed + 2);
+
+	*off = m->n_bare * sqrt(part * (1 - part) / m->n_armed) / calls;
+	return processes_of(m);
 }
 
 static uint64_t multiplied(uint64_t n, double by)
@@ -249,13 +300,14 @@ void fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
 			row[calls] = row[unknown] = FLICK_NONE;
 			continue;
 		}
-		more = longer * others_of(p, f, m, &off);
+		more = known > 0 && known <= m->n_armed ? by_processes(m, known, &off) :
+		       by_samples(p, f, m, longer, &off);
 		row[calls] = multiplied(row[calls], 1 + more);
 		row[total] = multiplied(row[total], 1 + more);
 		row[sum] = multiplied(row[sum], 1 + more);
 		if (row[error] == FLICK_NONE)
 			row[error] = 0;
-		row[error] = (uint64_t)hypot((double)row[error] * (1 + more),
-					     known * more * off);
+		row[error] = (uint64_t)ceil(hypot((double)row[error] * (1 + more),
+						  known * off));
 	}
 }

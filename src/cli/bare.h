@@ -13,9 +13,9 @@ struct fl_profile;
  * dear by now. */
 void fl_bare_saw(struct fl_session *, const struct fl_pc *);
 void fl_bare_turn(struct fl_session *);
-/* Was there any such process? And is that one of those that had no probes, whyever? */
+/* Was there any such process? And was that sample taken of one without probes, whyever? */
 bool fl_bare_is_any(const struct fl_session *);
-bool fl_bare_is(const struct fl_session *, int pid);
+bool fl_bare_is(const struct fl_session *, const struct fl_pc *);
 /* By now samples are known: how many of each module's were bare. 0 or -ENOMEM. */
 int fl_bare_open(struct fl_profile *);
 /* Calls and totals of `latency` are of processes with probes: what the others add. */

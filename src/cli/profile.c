@@ -133,7 +133,7 @@ static int gather_selves(struct fl_profile *p)
 			err = fl_profile_add(p, &p->self, f, places[i].n);
 		if (!err)
 			err = fl_profile_add(p, &p->taken, f, pcs[places[i].pc].taken);
-		if (!err && any_bare && fl_bare_is(p->s, pcs[places[i].pc].pid))
+		if (!err && any_bare && fl_bare_is(p->s, &pcs[places[i].pc]))
 			err = fl_profile_add(p, &p->bare, f, places[i].n);
 	}
 	free(places);

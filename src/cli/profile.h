@@ -36,7 +36,9 @@ struct fl_profile {
 	uint64_t n_cut;			/* all in such */
 	struct fl_bare_module {		/* samples in its functions; index: module (bare.c) */
 		double bare, probed;
-		double processes;	/* bare ones to others, if it is a program; else 0 */
+		double n_bare, n_armed;	/* processes, of a dear program or its library; or 0 */
+		double ratio;		/* bare ones to others: of samples, where these are
+					 * few of processes */
 	} *modules;			/* NULL: no process was bare */
 	uint32_t n_modules;
 	struct fl_lives lives;

@@ -578,6 +578,19 @@ static void the_lock_of_a_process_tree_outlives_its_holders(void **state)
 	rig_close(g);
 }
 
+/* Of who had no row it is known what its parent executes. */
+static int join_child_of_bare(struct rig *g)
+{
+	struct fl_process *p = fl_shm_processes(g->m);
+	int status = 1;
+
+	if (!fork())
+		_exit(fl_channel_join(g->m) != -EDQUOT || p[1].pid != getpid() ||
+		      !p[1].is_bare || p[1].was_bare != p[0].program);
+	wait(&status);
+	return status;
+}
+
 /* What executes the same file is one program; when that is dear, the next image that executes
  * it is told so, and counted; not fork's child, which has its parent's probes. */
 static void join_dear(struct rig *g)
@@ -601,12 +614,15 @@ static void join_dear(struct rig *g)
 	program->is_dear = 1;
 	p[0].start++;			/* as exec draws anew */
 	if (fl_channel_join(g->m) != -EDQUOT || !p[0].is_bare || program->n_bare != 1 ||
-	    fl_shm_process(g->m, getpid()) != &p[0])
+	    fl_shm_process(g->m, getpid()) != &p[0] || p[0].was_bare)
 		_exit(4);
+	if (join_child_of_bare(g) || program->n_bare != 2)
+		_exit(7);
 	p[0].start++;
 	program->is_dear = 0;
+	program->n_bare = 1;
 	if (fl_channel_join(g->m) || p[0].is_bare || program->n_bare != 1 ||
-	    program->n_armed != 2)
+	    program->n_armed != 2 || p[0].was_bare != p[0].program)
 		_exit(5);
 	program->is_dear = 1;
 	if (fl_channel_fork() || p[0].is_bare || program->n_bare != 1)

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "channel/slot.h"
 #include "cli/bare.h"
 #include "cli/budget-state.h"
 #include "cli/profile.h"
@@ -29,7 +30,7 @@ static struct fl_session_options options;
 static struct fl_session *s;
 static struct fl_budget budget;
 static struct fl_function functions[N];
-static struct fl_shm_module modules[2];
+static struct fl_shm_module modules[2] = { { .path = "/bin/p" }, { .path = "/lib/l" } };
 static uint64_t selves[N], bares[N], cells[N][N_COLUMNS];
 static struct fl_profile profile;
 static struct flick_rows rows;
@@ -39,7 +40,10 @@ static int set_up(void **unused)
 	static struct flick_analysis latency = { .name = "latency" };
 
 	(void)unused;
-	m = calloc(1, sizeof(*m));
+	m = calloc(1, sizeof(*m) + FL_MAX_PROCESSES * sizeof(struct fl_process) +
+		      FL_PROCESS_INDEX * sizeof(uint32_t));
+	m->processes_at = sizeof(*m);
+	m->process_index_at = sizeof(*m) + FL_MAX_PROCESSES * sizeof(struct fl_process);
 	s = calloc(1, sizeof(*s));
 	options = (struct fl_session_options){ .follow = true, .budget = 0.1,
 					       .n_analyses = 1 };
@@ -54,7 +58,6 @@ static int set_up(void **unused)
 	s->functions.n = N;
 	s->functions.modules = modules;
 	s->functions.n_modules = 2;
-	memset(modules, 0, sizeof(modules));
 	for (int f = 0; f < N; f++) {
 		functions[f].module = f == N - 1;
 		memset(cells[f], 0, sizeof(cells[f]));
@@ -82,6 +85,19 @@ static struct fl_program *program(uint32_t i, uint64_t arming_ns, uint32_t n)
 	m->programs[i] = (struct fl_program){ .key = i + 1, .arming_ns = arming_ns,
 					      .n_armed = n };
 	return &m->programs[i];
+}
+
+/* In the row where its file leads. */
+static uint32_t program_at(const char *path, uint32_t n_armed, uint32_t n_bare)
+{
+	uint64_t key = 0;
+
+	for (const char *c = path; *c; c++)
+		key = key << 32 | fl_hash_of(key, (unsigned char)*c);
+	key |= 1;
+	m->programs[key / 2 % FL_MAX_PROGRAMS] = (struct fl_program){
+		.key = key, .n_armed = n_armed, .n_bare = n_bare };
+	return (uint32_t)(key / 2 % FL_MAX_PROGRAMS);
 }
 
 static void ran(uint32_t i, uint64_t probed_ns, uint64_t bare_ns)
@@ -128,18 +144,60 @@ static void who_asks_for_more_than_the_default_has_no_dear_program(void **unused
 	assert_int_equal(p->is_dear, 0);
 }
 
+/* ---- which samples are of bare processes ------------------------------------------------ */
+
+static void process(int pid, struct fl_process is)
+{
+	is.pid = pid;
+	fl_shm_processes(m)[pid] = is;
+	assert_true(fl_process_index(m, pid, (uint32_t)pid));
+}
+
+static void expect(int pid, const char *path, bool is_bare)
+{
+	struct fl_pc pc = { .path = path, .n = 1, .pid = pid };
+
+	fl_bare_saw(s, &pc);
+	if (fl_bare_is(s, &pc) != is_bare)
+		fail_msg("process %d, %s: not %d", pid, path, is_bare);
+}
+
+/* A process that executes one program after the other has samples of both. */
+static void a_sample_is_of_the_image_that_its_file_tells(void **unused)
+{
+	uint32_t dear = program_at("/bin/p", 2, 8), other = program_at("/bin/q", 9, 0);
+
+	(void)unused;
+	options.follow = true;
+	process(1, (struct fl_process){ .program = dear + 1, .is_bare = 1 });
+	process(2, (struct fl_process){ .program = other + 1, .was_bare = dear + 1 });
+	process(3, (struct fl_process){ .program = other + 1 });
+	process(4, (struct fl_process){ .program = dear + 1 });
+	expect(1, "/bin/p", true);
+	expect(1, "/bin/q", false);
+	expect(1, "/lib/l", true);
+	expect(2, "/bin/p", true);
+	expect(2, "/bin/q", false);
+	expect(2, "/lib/l", false);
+	expect(3, "/bin/p", false);
+	expect(4, "/bin/p", false);
+	expect(5, "/bin/p", true);		/* the child of a bare one */
+	assert_int_equal(s->program_ran[dear].bare, 4);
+	assert_int_equal(s->program_ran[dear].probed, 2);
+	assert_int_equal(s->program_ran[other].bare, 0);
+	assert_int_equal(s->program_ran[other].probed, 3);
+}
+
 /* ---- calls ------------------------------------------------------------------------------ */
 
-static bool is_most;			/* of the first module */
+static bool most[2];			/* of the modules */
 
 static void fill(void)
 {
 	assert_int_equal(fl_bare_open(&profile), 0);
 	fl_bare_fill(&rows, &profile);
-	is_most = fl_bare_is_most(&profile, 0);
-	if (!*modules[0].path)
-		assert_int_equal(is_most, bares[0] > selves[0] - bares[0]);
-	assert_false(fl_bare_is_most(&profile, N - 1));
+	most[0] = fl_bare_is_most(&profile, 0);
+	most[1] = fl_bare_is_most(&profile, N - 1);
 	free(profile.modules);
 }
 
@@ -184,49 +242,70 @@ static void calls_are_as_samples(void **unused)
 	assert_in_range(cells[0][ERROR], 1, 150);
 	expect_near(cells[1][CALLS], 5000);
 	expect_near(cells[2][CALLS], 3000);
+	assert_true(most[0] && !most[1]);
 	assert_in_range(cells[1][ERROR], 400, 2000);
 	assert_int_equal(cells[3][CALLS], 1000);
 	assert_int_equal(cells[3][TOTAL], 7000);
 	assert_int_equal(cells[3][ERROR], 5);
 }
 
-/* In which hardly a sample stood, its processes tell; of another file that is not known, and of
- * many samples it is of no account. */
-static void a_program_of_few_samples_is_as_its_processes(void **unused)
+/* One process in a hundred ran for long, and had no probes. Others called a function once each,
+ * another one often: so does that one in the latter by its length, or not at all. */
+static void who_is_called_once_a_process_is_called_so_in_others(void **unused)
 {
 	(void)unused;
-	stood(0, 2, 0);
-	stood(3, 2, 0);
-	called(0, 10, 70);
-	called(1, 10, 70);
-	called(3, 10, 70);
-	program(1, 1, 2);
-	program(2, 1, 10);
-	m->programs[1].n_bare = 2;
-	m->programs[2].n_bare = 90;
-	memcpy(m->programs[1].name, "driver.d", 9);
-	memcpy(m->programs[2].name, "driver", 7);
-	strcpy(modules[0].path, "/usr/bin/driver");
-	strcpy(modules[1].path, "/usr/bin/drive");
+	program_at("/bin/p", 10, 3);
+	ran(0, 10000000, 30000000000);
+	stood(0, 10, 30000);
+	called(0, 1000, 7000);
+	stood(1, 0, 0);
+	called(1, 10, 7000);
+	stood(2, 0, 0);
+	called(2, 1000, 7000);
 	fill();
-	assert_true(is_most);
-	assert_in_range(cells[0][CALLS], 85, 100);
-	assert_in_range(cells[1][CALLS], 90, 100);
-	assert_int_equal(cells[3][CALLS], 10);
-	stood(0, 100000, 100000);
-	called(1, 1000, 7000);
+	assert_int_equal(cells[1][CALLS], 13);
+	assert_int_equal(cells[1][TOTAL], 9100);
+	assert_in_range(cells[1][ERROR], 1, 2);
+	assert_true(cells[2][ERROR] > cells[2][CALLS] / 2);
+}
+
+/* No sample stood in a library: its calls are as many a process, of the program that brought
+ * it. Another program's, that is never bare, are known. */
+static void calls_of_libraries_without_samples_are_as_processes(void **unused)
+{
+	static struct fl_shm_site sites[2] = { { .image = 7 }, { .image = 8 } };
+	uint32_t dear = program_at("/bin/p", 10, 30), other = program_at("/bin/q", 9, 0);
+
+	(void)unused;
+	s->functions.sites = sites;
+	s->functions.n_sites = 2;
+	m->n_processes = 3;
+	process(1, (struct fl_process){ .image = 7, .program = dear + 1 });
+	process(2, (struct fl_process){ .image = 8, .program = other + 1 });
+	modules[1].n = 1;
+	for (modules[1].first = 0; modules[1].first < 2; modules[1].first++) {
+		called(N - 1, 1000, 7000);
+		fill();
+		expect_near(cells[N - 1][CALLS], modules[1].first ? 1000 : 4000);
+		assert_int_equal(most[1], !modules[1].first);
+		assert_in_range(cells[N - 1][ERROR], modules[1].first ? 0 : 1000,
+				modules[1].first ? 0 : 4000);
+	}
+	modules[1].n = 0;
+}
+
+/* Half as much again, or not at all. */
+static void how_much_longer_probes_make_processes_is_in_the_error(void **unused)
+{
+	(void)unused;
+	stood(0, 3000000, 8000000);
+	called(0, 1000000, 7000);
+	program(0, 1, 2);
+	m->programs[0].n_bare = 8;
+	ran(0, 3000000000, 8000000000);
 	fill();
-	expect_near(cells[1][CALLS], 2000);
-	strcpy(modules[0].path, "/usr/bin/of-a-name-that-has-more-letters-than-a-row");
-	memcpy(m->programs[2].name, "of-a-name-that-has-more-letters-tha", 36);
-	stood(0, 0, 0);
-	called(1, 10, 70);
-	fill();
-	expect_near(cells[1][CALLS], 100);
-	*modules[0].path = *m->programs[2].name = '\0';
-	called(1, 10, 70);
-	fill();
-	assert_int_equal(cells[1][CALLS], 10);
+	expect_near(cells[0][CALLS], 5e6);
+	assert_in_range(cells[0][ERROR], 400000, 500000);
 }
 
 static void what_was_called_in_bare_processes_alone_has_no_number(void **unused)
@@ -290,8 +369,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(programs_are_dear_when_the_next_passes_the_budget),
 		TEST(who_asks_for_more_than_the_default_has_no_dear_program),
+		TEST(a_sample_is_of_the_image_that_its_file_tells),
 		TEST(calls_are_as_samples),
-		TEST(a_program_of_few_samples_is_as_its_processes),
+		TEST(who_is_called_once_a_process_is_called_so_in_others),
+		TEST(calls_of_libraries_without_samples_are_as_processes),
+		TEST(how_much_longer_probes_make_processes_is_in_the_error),
 		TEST(what_was_called_in_bare_processes_alone_has_no_number),
 		TEST(probes_make_processes_longer),
 		TEST(names_and_numbers_of_bare_processes_are_said),
