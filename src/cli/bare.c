@@ -20,7 +20,7 @@
 #include "cli/budget.h"
 #include "cli/profile.h"
 
-#define FREE_NS 1e9
+#define FREE_NS 5e8
 #define PRIOR 30.0
 #define MODULE_PRIOR 3.0
 #define LONGER 2.0

@@ -94,4 +94,4 @@ sed -i "s|do $compiler|do $work/before $compiler|" "$work/all"
 compile
 near "bare processes" "$bare" of 1 $((runs - 1))
 turns=$(sql "select sum(calls) from $(rows latency) where name = 'turn'")
-near "calls before" "$turns" of $((runs * 9000000)) $((runs * 11000000))
+near "calls before" "$turns" of $((runs * 7500000)) $((runs * 12500000))
