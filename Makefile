@@ -100,12 +100,12 @@ endef
 
 # What works at start, dlopen and first calls, and not when a probe is met: samples there
 # are told apart (cli/profile.c).
-AT_START := $(wildcard src/site/*.c src/obj/*.c) src/os/proc.c \
+AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/, base/bytes.c base/pattern.c os/proc.c) \
 	$(filter-out %/unwind.c,$(wildcard src/copy/*.c)) \
 	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c glue-record.c \
 		held.c live.c lookup.c lse.c moves.c odd.c operands.c pair.c path.c plan.c \
 		plan-insn.c put.c reloc.c stack.c stands.c swap.c veneer.c whole.c) \
-	$(addprefix src/patch/, claim.c commit.c halt.c halt-serve.c held.c near.c stage.c \
+	$(addprefix src/patch/, claim.c commit.c halt.c halt-serve.c held.c motion.c near.c stage.c tactic.c \
 		text.c text-asked.c text-way.c) \
 	$(addprefix src/probe/, again.c arm.c discover.c end.c glue.c island.c known.c \
 		table.c yield.c)

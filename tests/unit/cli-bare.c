@@ -106,8 +106,8 @@ static void ran(uint32_t i, uint64_t probed_ns, uint64_t bare_ns)
 	s->program_ran[i].bare = bare_ns / fl_sampler_period_ns();
 }
 
-/* Half a second is free. From then on the next one, too, must be within the budget of what all of
- * its processes ran. */
+/* Half a second is free. From then on the next one, too, must be within the budget of what all
+ * of its processes ran. */
 static void programs_are_dear_when_the_next_passes_the_budget(void **unused)
 {
 	const uint64_t second = 1000000000;
