@@ -71,6 +71,7 @@ void fl_chains_add(struct fl_chains *c, const struct fl_pc *places, const struct
 	if (chain) {
 		chain->periods += add->periods;
 		chain->samples += add->samples;
+		chain->far += add->far;
 		return;
 	}
 	if (fl_array_room(&c->of, c->n, sizeof(*c->of)) ||

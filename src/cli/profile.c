@@ -343,6 +343,7 @@ int fl_profile_fill(struct fl_session *s)
 	free(p.self.of);
 	free(p.taken.of);
 	free(p.calls.of);
+	free(p.nested);
 	free(p.bare.of);
 	free(p.modules);
 	free(p.cut.of);

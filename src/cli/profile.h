@@ -32,6 +32,8 @@ struct fl_profile {
 	} self, taken, calls, bare;	/* taken: samples, each for some of these; calls: that
 					 * stood in one, or in what it called; bare: of self, in
 					 * processes without probes */
+	double *nested;			/* index: function; see fl_nested_calls() */
+	uint32_t n_nested;
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
 	struct fl_bare_module {		/* samples in its functions; index: module (bare.c) */

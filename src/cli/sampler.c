@@ -300,7 +300,7 @@ static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 	}
 	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
 		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
-		.periods = m->periods, .is_gone = is_gone,
+		.far = m->periods == 0, .periods = m->periods, .is_gone = is_gone,
 		.program = of->process ? of->process->program : "" });
 }
 

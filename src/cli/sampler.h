@@ -69,7 +69,8 @@ enum fl_chain_end {
 struct fl_chain {
 	uint32_t first, n;		/* steps */
 	enum fl_chain_end end;
-	uint32_t samples;
+	uint32_t samples, far;		/* far: of those that are there for their stacks alone,
+					 * of which more was copied */
 	bool is_gone;			/* who called where it ends nobody can say any more, or
 					 * could ever */
 	const char *program;		/* that was executed; the same pointer for the same */

@@ -24,6 +24,7 @@
 #include "cli/chains.h"
 #include "cli/contexts.h"
 #include "cli/gone.h"
+#include "cli/nested.h"
 #include "cli/profile.h"
 
 /* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
@@ -185,6 +186,7 @@ int fl_totals_gather(struct fl_profile *p)
 {
 	const struct fl_chains *c = fl_sampler_chains(p->s->sampler);
 	struct in_chains in = { .p = p };
+	struct fl_stood stood;
 	double by = 0;
 
 	name_places(&in, c);
@@ -194,8 +196,11 @@ int fl_totals_gather(struct fl_profile *p)
 	in.failed |= !in.share;
 	for (uint32_t i = 0; !in.failed && i < c->n; i++)
 		count_chain(&in, c, i);
+	stood = (struct fl_stood){ c, in.of, in.first };
+	if (!in.failed)
+		in.failed = fl_nested_gather(p, &stood, in.share, in.leaf) != 0;
 	if (!in.failed && p->s->has_stacks)
-		in.failed = fl_contexts_gather(p, &(struct fl_stood){ c, in.of, in.first });
+		in.failed = fl_contexts_gather(p, &stood);
 	for (uint32_t f = 0; in.periods > 0 && f < p->self.n; f++)
 		by += (double)p->self.of[f] / in.periods;
 	fill(&in, &p->calls, in.calls, by);
@@ -324,10 +329,16 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		row[stacks] = n;
 		row[total] = n * fl_sampler_period_ns();
 		row[total] = row[total] > row[self] ? row[total] : row[self];
-		if (recurses || row[avg] == FLICK_NONE || !row[calls])
+		if (row[avg] == FLICK_NONE || !row[calls])
 			continue;
+		if (recurses && !(fl_nested_calls(p, f) > 0)) {
+			row[error] = row[avg];	/* of a few, the outermost of all */
+			continue;
+		}
 		row[sum] = row[total];
-		row[avg] = (row[total] + row[calls] / 2) / row[calls];
+		if (recurses)
+			row[sum] = (uint64_t)((double)row[total] * fl_nested_calls(p, f));
+		row[avg] = (row[sum] + row[calls] / 2) / row[calls];
 		row[error] = (uint64_t)((double)row[avg] / sqrt((double)n));
 	}
 }
