@@ -850,6 +850,7 @@ static inline struct fl_shm_site fl_site_copy(const struct fl_shm_site *s)
 struct fl_thread {
 	int32_t tid, pid;
 	uint32_t image;
+	uint32_t program;		/* 1 + its row, of a process tree; 0: not known */
 	char name[16];
 	bool ended;
 	uint64_t from_ns, to_ns;	/* when the reader saw it first, and that it had ended:

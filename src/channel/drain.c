@@ -261,6 +261,14 @@ static uint32_t heeded_now(const struct fl_reader *r, const struct life *l)
 	return load_relaxed(&process_of(r, l)->image) == l->image ? heeded : l->heeded;
 }
 
+static uint32_t program_now(const struct fl_reader *r, const struct life *l)
+{
+	uint32_t program = load_relaxed(&process_of(r, l)->program);
+
+	return load_relaxed(&process_of(r, l)->image) == l->image &&
+	       program <= FL_MAX_PROGRAMS ? program : 0;
+}
+
 static bool adopt(struct fl_reader *r, uint32_t number)
 {
 	struct fl_slot *s = slot_of(r, number);
@@ -279,6 +287,7 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->tid = load_relaxed(&s->tid);
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
+	t->program = program_now(r, &r->lives[r->n_lives]);
 	t->from_ns = fl_os_monotonic_ns();
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);

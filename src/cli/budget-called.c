@@ -10,12 +10,29 @@
 #include "cli/budget-state.h"
 #include "os/os.h"
 
-static void note_thread(struct count *c, uint32_t thread)
+/* Of one reader's threads, by that reader itself; 0: not known. */
+static uint32_t threads_program(const struct fl_budget *b, uint32_t thread)
 {
-	uint32_t before = load_relaxed(&c->thread);
+	size_t n = 0;
+	const struct fl_thread *t = b->s->reader ? fl_reader_threads(b->s->reader, &n) : NULL;
 
-	if (before != thread + 1)
-		store_relaxed(&c->thread, before ? FL_SEVERAL : thread + 1);
+	return thread < n ? t[thread].program : 0;
+}
+
+static void note_thread(const struct fl_budget *b, struct count *c, uint32_t thread)
+{
+	uint32_t before = load_relaxed(&c->thread), now = thread + 1;
+
+	if (before == now || before == FL_SEVERAL)
+		return;
+	if (before) {
+		uint32_t program = threads_program(b, thread);
+		uint32_t was = before < FL_OF_PROGRAM ? threads_program(b, before - 1) :
+							before - FL_OF_PROGRAM;
+
+		now = program && program == was ? FL_OF_PROGRAM + program : FL_SEVERAL;
+	}
+	store_relaxed(&c->thread, now);
 }
 
 void fl_budget_feed(struct fl_budget *b, uint32_t thread, const struct flick_record *r,
@@ -23,7 +40,7 @@ void fl_budget_feed(struct fl_budget *b, uint32_t thread, const struct flick_rec
 {
 	for (size_t i = 0; b && i < n; i++)
 		if (fl_record_probe(&r[i]) < b->max_sites)
-			note_thread(&b->counted[fl_record_probe(&r[i])], thread);
+			note_thread(b, &b->counted[fl_record_probe(&r[i])], thread);
 }
 
 void fl_budget_count(struct fl_budget *b, uint32_t thread, uint32_t probe, uint64_t n,
@@ -36,7 +53,7 @@ void fl_budget_count(struct fl_budget *b, uint32_t thread, uint32_t probe, uint6
 		return;
 	c = &b->counted[probe];
 	since = load_relaxed(&c->since);
-	note_thread(c, thread);
+	note_thread(b, c, thread);
 	__atomic_fetch_add(since && SINCE(heeded) >= since ? &c->windows : &c->all, n,
 			   __ATOMIC_RELAXED);
 	/* (E) pairs with (F): who finds the bit finds the count */

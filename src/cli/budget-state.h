@@ -36,7 +36,7 @@ struct side {
 struct count {
 	uint64_t all, windows;
 	uint64_t since;			/* SINCE(the wish that made it seldom); 0: it is not */
-	uint32_t thread;		/* 1 + whose calls these were, or FL_SEVERAL; 0: none */
+	uint32_t thread;		/* whose calls these were, as fl_budget_threads() */
 };
 
 #define SINCE(wish) ((uint64_t)(wish) + 1)	/* 0: the target's own, heeded as it is made */

@@ -37,10 +37,13 @@ int fl_budget_open(struct fl_session *);
  * had heeded that wish; calls that were timed. Any thread of readers; where there are more
  * readers than one no thread has a number that is known (FL_NO_NUMBER). */
 enum { FL_NO_NUMBER = UINT32_MAX - 1, FL_SEVERAL };
+/* + a program's row + 1: several threads of a process tree, whose processes execute that. */
+#define FL_OF_PROGRAM (FL_NO_NUMBER - 1 - FL_MAX_PROGRAMS)
 void fl_budget_count(struct fl_budget *, uint32_t thread, uint32_t probe, uint64_t n,
 		     uint32_t heeded);
 void fl_budget_feed(struct fl_budget *, uint32_t thread, const struct flick_record *, size_t n);
-/* Who called each function: 0: nobody; 1 + the thread; or FL_SEVERAL. of: zeros. */
+/* Who called each function: 0: nobody; 1 + the thread; FL_OF_PROGRAM and more; or FL_SEVERAL.
+ * of: zeros. */
 void fl_budget_threads(const struct fl_budget *, uint32_t *of);
 /* A site is wanted that was not when it was found. Once. */
 void fl_budget_want(struct fl_budget *, uint32_t site);

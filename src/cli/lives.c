@@ -22,6 +22,21 @@ static struct fl_life life_of(struct fl_session *s, const struct fl_thread *t, u
 	return (struct fl_life){ lived, lived > ran ? lived - ran : 0 };
 }
 
+/* Bare processes, of which no thread is known, are as long as others. */
+static void add_bare(struct fl_lives *l, const struct fl_region *shm)
+{
+	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
+		const struct fl_program *p = &shm->programs[i];
+		double armed = load_relaxed(&p->n_armed), bare = load_relaxed(&p->n_bare);
+		struct fl_life *of = &l->programs[i + 1];
+
+		if (!(bare > 0 && armed > 0))
+			continue;
+		of->all_ns += (uint64_t)((double)of->all_ns * bare / armed);
+		of->waited_ns += (uint64_t)((double)of->waited_ns * bare / armed);
+	}
+}
+
 /* Of many threads that they are seen late is some time in all, once. */
 int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 {
@@ -43,7 +58,10 @@ int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 		l->threads[i] = life_of(s, &t[i], end, SEEN_LATE_NS);
 		l->all.all_ns += of.all_ns;
 		l->all.waited_ns += of.waited_ns;
+		l->programs[t[i].program].all_ns += of.all_ns;
+		l->programs[t[i].program].waited_ns += of.waited_ns;
 	}
+	add_bare(l, s->shm);
 	return 0;
 }
 
@@ -51,6 +69,8 @@ const struct fl_life *fl_lives_of_callers(const struct fl_lives *l, uint64_t fun
 {
 	uint32_t by = function < l->n_callers ? l->callers[function] : 0;
 
+	if (by > FL_OF_PROGRAM && by <= FL_OF_PROGRAM + FL_MAX_PROGRAMS)
+		return &l->programs[by - FL_OF_PROGRAM];
 	return by && by - 1 < l->n_threads ? &l->threads[by - 1] : &l->all;
 }
 

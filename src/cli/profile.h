@@ -17,10 +17,14 @@ struct fl_lives {
 					 * sample stood in it */
 	} *threads, all;		/* each by its number; all of them */
 	size_t n_threads;
+	struct fl_life programs[FL_MAX_PROGRAMS + 1];	/* of all threads of theirs, also of
+							 * processes without probes; index: 1 +
+							 * row */
 	uint32_t *callers, n_callers;	/* index: function; as fl_budget_threads() */
 };
 int fl_lives_open(struct fl_lives *, struct fl_session *);	/* 0 or -ENOMEM */
-/* Of the thread that called a function; where there were several, of all threads. */
+/* Of the thread that called a function; where there were several, of all of their program's, or
+ * of all threads. */
 const struct fl_life *fl_lives_of_callers(const struct fl_lives *, uint64_t function);
 void fl_lives_close(struct fl_lives *);
 

@@ -70,3 +70,13 @@ succeeded
 run "$FLICK" report "$data"
 succeeded
 grep -Eq '^ +- .* first_are_long$' "$out" || fail "the report shows one"
+
+# In a process tree: of four processes of that program, not of another one beside them.
+cp "$work/first" "$work/other"
+record --follow -- sh -c "$work/other 0 0 8 &
+	for i in 1 2 3 4; do $work/first 600 0 0; done; wait"
+succeeded
+told=$(sql "select coalesce(max(total_ns), 'none') from latency t
+	join functions f on f.id = t.function join modules m on m.id = f.module
+	where f.name = 'first_are_long' and m.path like '%/first'")
+[ "$told" = none ] || [ "$told" -lt 700000000 ] || fail "a total of $told ns, of four of 0.1 s"
