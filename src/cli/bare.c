@@ -80,11 +80,11 @@ void fl_bare_turn(struct fl_session *s)
 {
 	const struct fl_session_options *o = s->o;
 	struct fl_program *of = s->shm->programs;
-	bool may_be = o->follow && s->sampler && !o->watch && !o->trace &&
-		      o->n_analyses == 1 && !strcmp(o->analyses[0].analysis->name, "latency") &&
+	bool may_be = s->sampler && !o->watch && !o->trace && o->n_analyses == 1 &&
+		      !strcmp(o->analyses[0].analysis->name, "latency") &&
 		      !fl_selection_has_patterns(o->selection);
 
-	for (uint32_t i = 0; s->budget && i < FL_MAX_PROGRAMS; i++) {
+	for (uint32_t i = 0; o->follow && s->budget && i < FL_MAX_PROGRAMS; i++) {
 		struct fl_program_ran *ran = &s->program_ran[i];
 		uint64_t arming = load_relaxed(&of[i].arming_ns);
 
