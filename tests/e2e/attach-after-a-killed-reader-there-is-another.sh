@@ -56,11 +56,14 @@ next() {
 	attach -a counts -P work -P leaf
 	tells
 	is_as_it_was
+}
+
+# And again, as often as one likes.
+next_ones() {
+	next
 	attach --all -P work
 	is_as_it_was
-	attach -a counts -P work -P leaf
-	tells
-	is_as_it_was
+	next
 }
 
 # It is no child of ours.
@@ -77,7 +80,7 @@ for program in sites bodies; do
 		"-f -a counts" "-a counts -P leaf"; do
 		label="$program, $how, after $after s:"
 		launched $how
-		next
+		next_ones
 		fine
 	done
 	for point in processes.joined table.published agent.asked processes.unlock \
@@ -109,7 +112,7 @@ for program in sites bodies; do
 		recorder=$!
 		sleep 0.3
 		kill -KILL $recorder
-		next
+		next_ones
 	done
 	finish
 	# The thread that it has sent is in the agent yet when the next one comes.
