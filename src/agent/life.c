@@ -75,6 +75,7 @@ static bool has_probes(void)
 static void on_loader(void)
 {
 	uint64_t before;
+	bool is_told;
 
 	if (fl_agent_director())
 		tell_spaces();
@@ -86,9 +87,12 @@ static void on_loader(void)
 	fl_find_loaded(unwinder_at());
 	if (!fl_agent_director())
 		return;
-	before = fl_os_cpu_ns(fl_os_tid());
+	/* Else a filter of system calls is asked for a clock that nobody wants. */
+	is_told = watched && watched->follow;
+	before = is_told ? fl_os_cpu_ns(fl_os_tid()) : 0;
 	fl_agent_found(FL_LOADING);
-	fl_channel_armed(fl_os_cpu_ns(fl_os_tid()) - before);
+	if (is_told)
+		fl_channel_armed(fl_os_cpu_ns(fl_os_tid()) - before);
 }
 
 /* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */
