@@ -818,7 +818,7 @@ void fl_shm_destroy(struct fl_region *m, int fd);
 /* That process of the tree, or the last one that had its number; NULL: none has joined. */
 const struct fl_process *fl_shm_process(struct fl_region *m, int pid);
 /* The program that this file is; NULL: no process has executed it. */
-const struct fl_program *fl_shm_program(const struct fl_region *m, const char *path);
+const struct fl_program *fl_shm_program(struct fl_region *m, const char *path);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);
 /* To processes that still record: the reader goes. They switch their probes off. */

@@ -218,42 +218,46 @@ static void name_program(struct fl_program *p, const char *path)
 		store_relaxed(&p->name[i], name[i]);
 }
 
-const struct fl_program *fl_shm_program(const struct fl_region *m, const char *path)
+/* The row that has the key, or is free for it; NULL: there is no room. */
+static struct fl_program *row_of_key(struct fl_region *m, uint64_t key)
 {
-	uint64_t key = path_key(path);
-
 	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
-		const struct fl_program *p = &m->programs[(key / 2 + i) % FL_MAX_PROGRAMS];
+		struct fl_program *p = &m->programs[(key / 2 + i) % FL_MAX_PROGRAMS];
+		uint64_t has = load_relaxed(&p->key);
 
-		if (load_relaxed(&p->key) == key)
+		if (!has || has == key)
 			return p;
-		if (!load_relaxed(&p->key))
-			return NULL;
 	}
 	return NULL;
+}
+
+const struct fl_program *fl_shm_program(struct fl_region *m, const char *path)
+{
+	uint64_t key = path_key(path);
+	const struct fl_program *p = row_of_key(m, key);
+
+	return p && load_relaxed(&p->key) == key ? p : NULL;
 }
 
 /* Whoever executes the same file finds the same row. */
 static struct fl_program *program_row(struct fl_region *m)
 {
+	struct fl_program *p;
 	char path[512];
 	uint64_t key;
 
 	if (!m->follow || fl_os_readlink("/proc/self/exe", path, sizeof(path)) <= 0)
 		return NULL;
 	key = path_key(path);
-	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
-		struct fl_program *p = &m->programs[(key / 2 + i) % FL_MAX_PROGRAMS];
-		uint64_t was = 0;
+	while ((p = row_of_key(m, key)) && load_relaxed(&p->key) != key) {
+		uint64_t none = 0;
 
 		/* ordering: none, what is behind the key is counted by itself */
-		if (__atomic_compare_exchange_n(&p->key, &was, key, false, __ATOMIC_RELAXED,
+		if (__atomic_compare_exchange_n(&p->key, &none, key, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			name_program(p, path);
-		if (!was || was == key)
-			return p;
 	}
-	return NULL;
+	return p;
 }
 
 /* A count takes about a nanosecond. The reader grants the same (cli/bare.c). */

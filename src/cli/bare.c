@@ -35,29 +35,43 @@ static uint32_t program_of(const struct fl_session *s, const char *path)
 	return p ? (uint32_t)(p - s->shm->programs) + 1 : 0;
 }
 
-/* What a process executes when it has been sampled is told by the file, if that is a program;
- * where it stood in a library, it is what the process executes now. */
+/* What a process executed when it was sampled is told by the file, if that is a program; where
+ * it stood in a library, it is what the process executes now. */
+static uint32_t program_at(const struct fl_session *s, const struct fl_pc *pc,
+			   const struct fl_process *p)
+{
+	uint32_t program = program_of(s, pc->path);
+
+	return !program && p ? load_relaxed(&p->program) : program;
+}
+
+static bool had_no_probes(const struct fl_process *p, uint32_t program)
+{
+	if (!p)
+		return true;
+	return program != load_relaxed(&p->program) ? program == load_relaxed(&p->was_bare) :
+						      load_relaxed(&p->is_bare);
+}
+
 bool fl_bare_is(const struct fl_session *s, const struct fl_pc *pc)
 {
 	const struct fl_process *p = fl_shm_process(s->shm, pc->pid);
-	uint32_t program = p ? program_of(s, pc->path) : 0;
 
-	if (!p)
-		return true;
-	return program && program != load_relaxed(&p->program) ?
-	       program == load_relaxed(&p->was_bare) : load_relaxed(&p->is_bare);
+	return had_no_probes(p, program_at(s, pc, p));
 }
 
 void fl_bare_saw(struct fl_session *s, const struct fl_pc *pc)
 {
-	const struct fl_process *p = s->o->follow ? fl_shm_process(s->shm, pc->pid) : NULL;
-	uint32_t program = s->o->follow ? program_of(s, pc->path) : 0;
+	const struct fl_process *p;
+	uint32_t program;
 
-	if (!program && p)
-		program = load_relaxed(&p->program);
+	if (!s->o->follow)
+		return;
+	p = fl_shm_process(s->shm, pc->pid);
+	program = program_at(s, pc, p);
 	if (!program || program > FL_MAX_PROGRAMS)
 		return;
-	if (fl_bare_is(s, pc))
+	if (had_no_probes(p, program))
 		s->program_ran[program - 1].bare += pc->n;
 	else
 		s->program_ran[program - 1].probed += pc->n;
@@ -215,9 +229,9 @@ int fl_bare_open(struct fl_profile *p)
 {
 	const struct fl_functions *r = &p->s->functions;
 	struct fl_bare_module *of = calloc(r->n_modules + 1, sizeof(*of));
-	double longer = find_longer(p->s);
 	uint64_t probed;
 
+	p->longer = find_longer(p->s);
 	p->modules = of;
 	p->n_modules = of ? r->n_modules : 0;
 	for (uint32_t i = 0; i < p->n_modules; i++)
@@ -229,7 +243,7 @@ int fl_bare_open(struct fl_profile *p)
 		of[r->all[f].module].probed += (double)probed;
 	}
 	for (uint32_t i = 0; i < p->n_modules; i++)
-		of[i].ratio = ratio_of(&of[i], longer);
+		of[i].ratio = ratio_of(&of[i], p->longer);
 	return of ? 0 : -ENOMEM;
 }
 
@@ -252,11 +266,11 @@ bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
  * that is off: by chance; as it is not known that it was probes which made processes longer;
  * and where few samples stood in a function, as its calls may be as many a process as well. */
 static double by_samples(const struct fl_profile *p, uint64_t f, const struct fl_bare_module *m,
-			 double longer, double *off)
+			 double *off)
 {
 	uint64_t stood;
 	double bare = (double)bare_of(p, f, &stood) + PRIOR * m->ratio;
-	double probed = (double)stood + PRIOR, more = longer * bare / probed;
+	double probed = (double)stood + PRIOR, more = p->longer * bare / probed;
 	double apart = m->n_armed > 0 ? more - processes_of(m) : 0;
 	double of_module = 1 / (m->bare + MODULE_PRIOR) + 1 / (m->probed + MODULE_PRIOR);
 	double chance = hypot(sqrt(1 / (bare + 1) + 1 / probed),
@@ -264,7 +278,8 @@ static double by_samples(const struct fl_profile *p, uint64_t f, const struct fl
 
 	if (!(m->ratio > 0))
 		chance = 0;
-	*off = hypot(more * hypot(chance, (longer - 1) / longer / 3), PRIOR / probed * apart);
+	*off = hypot(more * hypot(chance, (p->longer - 1) / p->longer / 3),
+		     PRIOR / probed * apart);
 	return more;
 }
 
@@ -287,7 +302,6 @@ void fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
 	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
 	int error = fl_sheet_column(r, "calls_error"), unknown = fl_sheet_column(r, "unknown");
-	double longer = find_longer(p->s);
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], probed;
@@ -301,7 +315,7 @@ void fl_bare_fill(struct flick_rows *r, const struct fl_profile *p)
 			continue;
 		}
 		more = known > 0 && known <= m->n_armed ? by_processes(m, known, &off) :
-		       by_samples(p, f, m, longer, &off);
+		       by_samples(p, f, m, &off);
 		row[calls] = multiplied(row[calls], 1 + more);
 		row[total] = multiplied(row[total], 1 + more);
 		row[sum] = multiplied(row[sum], 1 + more);

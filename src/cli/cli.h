@@ -456,9 +456,9 @@ struct fl_session {
 	} pcs;
 	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
-	struct fl_program_ran {		/* periods of its own time, where processes are
-					 * followed (bare.c) */
-		uint64_t probed, bare, granted_ns;
+	struct fl_program_ran {		/* where processes are followed (bare.c) */
+		uint64_t probed, bare;	/* periods of its own time */
+		uint64_t granted_ns;	/* of its arming, for which counts are granted */
 	} program_ran[FL_MAX_PROGRAMS];
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	bool has_stacks;		/* result `stacks` (contexts.c) */

@@ -121,7 +121,7 @@ static void put_rate(struct pairs *p, const struct fl_session *s)
 static void describe(struct pairs *p, const struct fl_session *s)
 {
 	uint64_t ns = fl_os_monotonic_ns() - s->start_ns;
-	char when[32];
+	char when[32], bare[256];
 	time_t now = time(NULL);
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
@@ -162,9 +162,9 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "stacks_unknown", "%llu", (unsigned long long)s->stack_ends.unknown);
 	}
 	put(p, "preempted", "%s", fl_preempt_is_told(s->preempt) ? "out" : "in");
-	fl_bare_say(s, p->pair[p->n].value, sizeof(p->pair[p->n].value));
-	if (*p->pair[p->n].value)
-		p->pair[p->n++].key = "bare";
+	fl_bare_say(s, bare, sizeof(bare));
+	if (*bare)
+		put(p, "bare", "%s", bare);
 	put(p, "toggles", "%llu", (unsigned long long)s->shared->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shared->rearm_ticks);
 	put_arguments(p, s->o->argv);

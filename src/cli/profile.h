@@ -47,6 +47,7 @@ struct fl_profile {
 					 * few of processes */
 	} *modules;			/* NULL: no process was bare */
 	uint32_t n_modules;
+	double longer;			/* so many times probes make a process, then */
 	struct fl_lives lives;
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */

@@ -321,6 +321,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 		uint64_t n = !is_off ? samples_for(r, row, in) :
 			     in.n >= FEW && in.may <= in.n ? in.n : 0;
+		double nested;
 
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
@@ -331,13 +332,12 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		row[total] = row[total] > row[self] ? row[total] : row[self];
 		if (row[avg] == FLICK_NONE || !row[calls])
 			continue;
-		if (recurses && !(fl_nested_calls(p, f) > 0)) {
+		nested = recurses ? fl_nested_calls(p, f) : 1;
+		if (!(nested > 0)) {
 			row[error] = row[avg];	/* of a few, the outermost of all */
 			continue;
 		}
-		row[sum] = row[total];
-		if (recurses)
-			row[sum] = (uint64_t)((double)row[total] * fl_nested_calls(p, f));
+		row[sum] = (uint64_t)((double)row[total] * nested);
 		row[avg] = (row[sum] + row[calls] / 2) / row[calls];
 		row[error] = (uint64_t)((double)row[avg] / sqrt((double)n));
 	}

@@ -202,6 +202,11 @@ static void fill(void)
 	free(profile.modules);
 }
 
+static void two_of_ten_have_probes(void)
+{
+	program(0, 1, 2)->n_bare = 8;
+}
+
 static void stood(int f, uint64_t probed, uint64_t bare)
 {
 	selves[f] = probed + bare;
@@ -233,8 +238,7 @@ static void calls_are_as_samples(void **unused)
 	for (int f = 0; f < N; f++)
 		called(f, 1000, 7000);
 	cells[3][ERROR] = 5;
-	program(0, 1, 2);
-	m->programs[0].n_bare = 8;
+	two_of_ten_have_probes();
 	ran(0, 1000000000, 40000000000);	/* they had less to do */
 	fill();
 	expect_near(cells[0][CALLS], 7000);
@@ -301,8 +305,7 @@ static void how_much_longer_probes_make_processes_is_in_the_error(void **unused)
 	(void)unused;
 	stood(0, 3000000, 8000000);
 	called(0, 1000000, 7000);
-	program(0, 1, 2);
-	m->programs[0].n_bare = 8;
+	two_of_ten_have_probes();
 	ran(0, 3000000000, 8000000000);
 	fill();
 	expect_near(cells[0][CALLS], 5e6);
@@ -330,8 +333,7 @@ static void probes_make_processes_longer(void **unused)
 	(void)unused;
 	stood(0, 30000, 80000);
 	called(0, 1000, 7000);
-	program(0, 1, 2);
-	m->programs[0].n_bare = 8;
+	two_of_ten_have_probes();
 	ran(0, 3000000000, 8000000000);
 	fill();
 	expect_near(cells[0][CALLS], 5000);
