@@ -34,7 +34,7 @@ compile() {	# OPTION...
 told() {	# COLUMN FUNCTION [TABLE]
 	sql "select sum($1) from ${3:-latency} t join functions f on f.id = t.function
 		join modules m on m.id = f.module
-		where f.name = '$2' and m.path like '%/cc1'"
+		where f.name like '$2' and m.path like '%/cc1'"
 }
 
 near() {	# WHAT NUMBER OF LEAST MOST
@@ -50,6 +50,8 @@ near "their error" "$(told calls_error main)" of 1 $((runs / 2))
 self=$(sql "select sum(self_ns) from latency t join functions f on f.id = t.function
 	join modules m on m.id = f.module where m.path like '%/cc1'")
 near "main's total" "$(told total_ns main)" of $((self * 6 / 10)) $((self * 2))
+near "functions whose totals are of timed calls" \
+	"$(told 'total_ns is not null and stack_samples is null' %)" of 0 0
 "$FLICK" report "$data" 2>&1 | grep -q "of processes without probes.* $bare of $runs of cc1" ||
 	fail "$label the report does not say it"
 "$FLICK" report "$data" 2>&1 | grep -q '; where these have most samples totals are CPU time' ||
