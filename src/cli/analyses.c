@@ -13,6 +13,12 @@ const char *fl_analysis_each(size_t i)
 	return fl_analyses[i] ? fl_analyses[i]->name : NULL;
 }
 
+/* Names of tables have no case. */
+bool fl_is_of_samples(const char *name)
+{
+	return !strcasecmp(name, FL_STACKS) || !strcasecmp(name, FL_PROGRAMS);
+}
+
 int fl_session_use(struct fl_session_options *o, const char *spec)
 {
 	char why[FL_USE_WHY];
@@ -22,9 +28,10 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 		fl_say("too many analyses: %d at most", FL_MAX_ANALYSES);
 		return -1;
 	}
-	if (!strcmp(spec, FL_STACKS)) {
-		fl_say("`%s` needs no -a: recordings without one have it, and `flick report "
-		       "-a %s` shows it", spec, spec);
+	if (fl_is_of_samples(spec)) {
+		fl_say("`%s` needs no -a: recordings without one%s have it, and `flick report "
+		       "-a %s` shows it", spec,
+		       strcmp(spec, FL_STACKS) ? ", with --follow," : "", spec);
 		return -1;
 	}
 	if (fl_use_open(&use, spec, why)) {
@@ -32,7 +39,7 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 		return -1;
 	}
 	o->analyses[o->n_analyses++] = use;
-	if (!fl_store_takes(use.name) || !strcasecmp(use.name, FL_STACKS)) {
+	if (!fl_store_takes(use.name) || fl_is_of_samples(use.name)) {
 		fl_say("%s: `%s` is the name of another table in results.db", spec, use.name);
 		return -1;
 	}
@@ -183,7 +190,7 @@ static struct fl_modules *modules_of(const struct fl_session *s, const struct fl
 
 const char *fl_usual_order(const struct fl_sheet *s)
 {
-	static const char *const keys[] = { "total_ns", "calls", "l1_misses" };
+	static const char *const keys[] = { "total_ns", "calls", "l1_misses", "self_ns" };
 	const bool is_latency = s->name && !strcmp(s->name, "latency");
 	const bool is_spread = s->name && !strcmp(s->name, "spread");
 

@@ -449,6 +449,7 @@ struct fl_session {
 	struct fl_budget *budget;	/* NULL: functions are not sampled */
 	uint64_t early_own;		/* of pcs.own, without the agent's work, those of the
 					 * first second that samples were taken in */
+	uint64_t early_work;		/* of pcs.work: before it was let go */
 	struct fl_pcs {			/* samples of the target's program counter */
 		uint64_t all, own;	/* periods; own: in flick's code; of these: */
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
@@ -463,6 +464,7 @@ struct fl_session {
 	bool self_is_cpu;		/* self times of `latency` are from these */
 	bool has_stacks;		/* result `stacks` (contexts.c) */
 	struct flick_rows stacks;
+	struct flick_rows programs;	/* likewise (programs.c); no rows: there is none */
 	struct fl_stack_ends {		/* samples whose outermost callers */
 		uint64_t completed;	/* others told */
 		uint64_t unknown;	/* nobody did */
@@ -608,6 +610,8 @@ int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, 
  * what is said above it. */
 #define FL_STACKS "stacks"
 #define FL_CALLERS "callers"
+#define FL_PROGRAMS "programs"
+bool fl_is_of_samples(const char *result);	/* no analysis makes it */
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
 int fl_stacks_callers(struct fl_store *, struct fl_sheet *, const char *glob);
 size_t fl_stacks_fit(struct fl_sheet *);
@@ -625,6 +629,9 @@ void fl_cost_begin(struct fl_session *);
 void fl_cost_look(struct fl_session *);
 void fl_cost_end(struct fl_session *);
 bool fl_cost_are_enough(const struct fl_session *);
+/* CPU time that the program spent in the kernel, where samples of a single process tell; 0: it
+ * is not known, or too little to tell from chance. */
+uint64_t fl_cost_kernel_ns(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);

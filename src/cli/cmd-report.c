@@ -29,9 +29,14 @@ static bool is_stacks(const char *analysis)
 	return analysis && !strcmp(analysis, FL_STACKS);
 }
 
+static bool is_by_program(const char *analysis)
+{
+	return analysis && !strcmp(analysis, FL_PROGRAMS);
+}
+
 static const char *each_result(size_t i)
 {
-	static const char *const others[] = { FL_STACKS, NULL };
+	static const char *const others[] = { FL_STACKS, FL_PROGRAMS, NULL };
 	size_t n = 0;
 
 	while (fl_analysis_each(n))
@@ -78,7 +83,7 @@ struct source {
 	enum basis basis;
 	char rate[256];			/* of windows: percent of the time */
 	bool raw;			/* times have what probes took */
-	char note[896];
+	char note[1024];
 };
 
 static bool is_text(const struct wish *w)
@@ -164,9 +169,9 @@ static void find_basis(struct source *from, const char *analysis)
 {
 	char mode[256];
 
-	from->sheet.name = fl_analysis_find(analysis) || is_stacks(analysis) ?
+	from->sheet.name = fl_analysis_find(analysis) || fl_is_of_samples(analysis) ?
 			   analysis : NULL;
-	if (!strcmp(analysis, "counts") || is_stacks(analysis) ||
+	if (!strcmp(analysis, "counts") || fl_is_of_samples(analysis) ||
 	    !fl_store_value(from->store, "mode", mode))
 		return;
 	if (!strcmp(mode, "sampled"))
@@ -217,8 +222,12 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (!(is_stacks(*analysis) ? fl_stacks_load(from->store, dir, &from->rows, why) :
-	      fl_store_load(from->store, *analysis, &from->rows, why)))
+	if (is_by_program(*analysis) && !fl_store_has(from->store, FL_PROGRAMS))
+		fl_why(why, dir, "does not tell one program from another: record --follow, "
+		       "which takes a hundred samples or more");
+	else if (!(is_stacks(*analysis) ?
+		   fl_stacks_load(from->store, dir, &from->rows, why) :
+		   fl_store_load(from->store, *analysis, &from->rows, why)))
 		return 0;
 	fl_say("%s", why);
 	return -1;
@@ -240,7 +249,7 @@ static int load(struct source *from, const char *dir, struct wish *w)
 	if (fl_store_warn(from->store))
 		return -1;
 	from->raw = w->raw && fl_rows_make_raw(&from->rows);
-	if (w->raw && is_stacks(w->analysis))
+	if (w->raw && fl_is_of_samples(w->analysis))
 		fl_say("--raw is of calls that were timed; %s has CPU time, of samples",
 		       w->analysis);
 	else if (w->raw && !from->raw)
@@ -277,8 +286,8 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	if (fl_sheet_sum(&from->rows, "stack_samples")) {
-		stacks = ", as are totals of calls of less than 0.5 us, of functions that "
-			 "call themselves, and where timed calls say less";
+		stacks = "\nso are totals of calls of less than 0.5 us, of functions that "
+			 "call themselves, and where timed calls tell less";
 		other = "other ";
 	}
 	fl_store_value(from->store, "self", by);
@@ -287,21 +296,22 @@ static void note_samples(struct source *from)
 	if (!fl_sheet_sum(&from->rows, "calls") && !strcmp(by, "samples") &&
 	    fl_store_value(from->store, "pc_samples", n))
 		snprintf(from->note, sizeof(from->note), "times are CPU time, from %.20s "
-			 "samples of the program counter; no calls were counted", n);
+			 "samples of the program counter\nno calls were counted", n);
 	else if (!fl_sheet_sum(&from->rows, "sampled"))
 		snprintf(from->note, sizeof(from->note), "none of these calls ended, so no "
 			 "time is known");
 	else if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed; %.20s samples of the program counter are too few to tell self "
-			 "times from (run it longer, or record --all)", n);
+			 "timed (column Sampled)\n%.20s samples of the program counter are "
+			 "too few to tell self times from (run it longer, or record --all)", n);
 	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
-			 "samples of the program counter%s; %stotals are elapsed, %sfrom the "
-			 "calls that were timed (sampled)", n, stacks, other, but);
+			 "samples of the program counter%s\n%stotals are elapsed time, %sof "
+			 "the calls that were timed (column Sampled)", n, stacks, other, but);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed; the system gave no samples to tell self times from");
+			 "timed (column Sampled)\nthe system gave no samples to tell self "
+			 "times from");
 	from->sheet.note = from->note;
 }
 
@@ -336,8 +346,8 @@ static void note_calls(struct source *from, const struct wish *w)
 			 "probes took, but for quantiles");
 	else if (!strcmp(by, "samples") && fl_store_value(from->store, "pc_samples", n))
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
-			 "samples of the program counter; others are elapsed, without what "
-			 "probes took", n);
+			 "samples of the program counter\nother times are elapsed time, "
+			 "without what probes took", n);
 	else
 		snprintf(from->note, sizeof(from->note), "all times are elapsed, %s what "
 			 "probes took", strcmp(by, "raw") ? "without" : "with");
@@ -359,6 +369,23 @@ static bool has_recursion(const struct flick_rows *r)
 	return false;
 }
 
+/* Self times have none of it, and a program may be there for most of its time. */
+static void note_kernel(struct source *from)
+{
+	size_t n = strlen(from->note);
+	uint64_t ns = 0, self = fl_sheet_sum(&from->rows, "self_ns");
+	char why[FL_WHY], by[256] = "";
+
+	if (strcmp(from->sheet.name, "latency") ||
+	    !fl_store_value(from->store, "self", by) || strcmp(by, "samples") ||
+	    fl_store_number(from->store, "kernel_ns", &ns, why) || !ns)
+		return;
+	snprintf(from->note + n, sizeof(from->note) - n, "%sbeside self times the program was "
+		 "in the kernel for %.2f s, %.0f %% of its CPU time", n ? "\n" : "",
+		 (double)ns / 1e9, 100 * (double)ns / (double)(ns + self));
+	from->sheet.note = from->note;
+}
+
 /* Processes that had no probes. Where samples are too few nothing tells of their calls. */
 static void note_bare(struct source *from)
 {
@@ -371,10 +398,10 @@ static void note_bare(struct source *from)
 	fl_store_value(from->store, "self", by);
 	from->sheet.bare = !strcmp(by, "samples");
 	snprintf(from->note + n, sizeof(from->note) - n, "%scalls of processes without probes "
-		 "are %s: %s%s", n ? "; " : "",
+		 "are %s: %s%s", n ? "\n" : "",
 		 from->sheet.bare ? "estimated, by samples" : "not counted", which,
-		 from->sheet.bare ? "; where these have most samples totals are CPU time, too" :
-				    "");
+		 from->sheet.bare ? "\nwhere these have most samples totals are CPU time, too" :
+		 "");
 	from->sheet.note = from->note;
 }
 
@@ -384,8 +411,8 @@ static void note_recursion(struct source *from)
 
 	if (!has_recursion(&from->rows))
 		return;
-	snprintf(from->note + n, sizeof(from->note) - n, "%sof functions that call themselves "
-		 "totals are of the outermost calls, averages of all (-f +sum)", n ? "; " : "");
+	snprintf(from->note + n, sizeof(from->note) - n, "%sof a function that calls itself "
+		 "Total is of the outermost calls, Avg of all (-f +sum)", n ? "\n" : "");
 	from->sheet.note = from->note;
 }
 
@@ -405,12 +432,12 @@ static void note_windows(struct source *from)
 		 strcmp(from->sheet.name, "latency") ? "calls and times are estimated from" :
 		 "calls are exact, times are estimated from", rate);
 	if (from->sheet.name && n)
-		snprintf(from->note + strlen(from->note), 200, "; %zu rows have no total: "
+		snprintf(from->note + strlen(from->note), 200, "\n%zu rows have no total: "
 			 "calls outlast a window, lie in one another, or were in none", n);
 	if (from->sheet.name && fl_sheet_column(&from->rows, "self_ns") >= 0 &&
 	    fl_store_value(from->store, "self", by) && !strcmp(by, "samples") &&
 	    fl_store_value(from->store, "pc_samples", samples))
-		snprintf(from->note + strlen(from->note), 160, "; self times are CPU time, "
+		snprintf(from->note + strlen(from->note), 160, "\nself times are CPU time, "
 			 "from %.20s samples of the program counter", samples);
 	from->sheet.note = from->note;
 }
@@ -484,8 +511,10 @@ static int show(struct source *from, const struct wish *w)
 	if (from->basis == EVERY_CALL && from->sheet.name)
 		note_calls(from, w);
 	if (from->raw && from->basis != EVERY_CALL)
-		strncat(from->note, "; averages have what probes took",
+		strncat(from->note, "\naverages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
+	if (from->basis != WINDOWS && from->sheet.name && !from->raw && !w->part.is_given)
+		note_kernel(from);
 	note_recursion(from);
 	note_watched(from);
 	fit_stacks(from, w);

@@ -56,6 +56,7 @@ void fl_cost_begin(struct fl_session *s)
 		return;
 	before.work = before.own = before.all = s->pcs.work;
 	s->pcs = before;
+	s->early_work = before.work;
 	s->early_own = 0;
 	fl_sampler_forget(s->sampler);
 }
@@ -84,6 +85,20 @@ bool fl_cost_are_enough(const struct fl_session *s)
 static double ns_of(uint64_t samples)
 {
 	return (double)samples * (double)fl_sampler_period_ns();
+}
+
+/* Nobody's samples show it. What was sampled before `go` is not in the program's time. */
+uint64_t fl_cost_kernel_ns(const struct fl_session *s)
+{
+	const double some = 0.1;		/* less of it may be chance */
+	double all = (double)s->target_ns;
+	double kernel = all - ns_of(s->pcs.all - s->early_work) -
+			(double)s->pcs.taken * s->sample_ns;
+
+	if (!s->sampler || s->o->follow || fl_sampler_lost(s->sampler) ||
+	    !fl_cost_are_enough(s) || kernel < some * all)
+		return 0;
+	return (uint64_t)kernel;
 }
 
 /* Of a cost that is more than the program itself a tenth more or less says enough. */
@@ -133,12 +148,12 @@ static void tell_passed(const struct fl_session *s, const struct costs *c, char 
 	if (s->o->action != FL_ACT_SAMPLE || s->cost <= 100 * most)
 		return;
 	if (s->drained.wall_ns - s->go.wall_ns < second_ns)
-		why = ": it cannot hold in less than a second";
+		why = ": less than a second is too short to keep to it";
 	else if (c->jumps_ns > s->o->budget * c->program_ns && c->jumps_ns > c->switching_ns &&
 		 c->jumps_ns > c->probes_ns)
-		why = ": jumps to bodies stay, whatever is on";
+		why = ": jumps to bodies stay when probes are off";
 	else if (s->cost - percent(c, c->samples_ns) <= 100 * most)
-		why = ": samples stay, whatever is on";
+		why = ": samples are taken when probes are off, too";
 	else if (2 * s->early_own > own)
 		why = ": most in the first second";
 	snprintf(out, 112, ", more than the budget of %g %%%s", 100 * s->o->budget, why);
@@ -200,7 +215,7 @@ static void tell_error(const struct flick_rows *rows, double own_ns, double prog
 	double chance = 100 * each_ns * sqrt(own_ns / each_ns) / program;
 
 	if (calls * 1e9 > many * program)
-		snprintf(out, 80, ", a third to three times of it as calls are this short");
+		snprintf(out, 80, ", give or take a factor of three as calls are this short");
 	else if (chance >= 0.5)
 		snprintf(out, 80, ", %.1f more or less by chance", chance);
 }

@@ -154,6 +154,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.taken_own);
 		put(p, "pc_sample_ns", "%u", s->sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
+		put(p, "kernel_ns", "%llu", (unsigned long long)fl_cost_kernel_ns(s));
 	}
 	put(p, "stacks", "%s", s->has_stacks ? "" : fl_contexts_lack(s));
 	if (s->has_stacks) {
@@ -312,8 +313,8 @@ static void await_lines(void *arg)
 static int save_with(struct fl_session *s, const struct kept_rows *kept,
 		     struct lines *lines)
 {
-	const char *names[FL_MAX_ANALYSES + 1], *providers[FL_N_PROVIDERS];
-	struct flick_rows results[FL_MAX_ANALYSES + 1];
+	const char *names[FL_MAX_ANALYSES + 2], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES + 2];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
 		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
@@ -337,6 +338,10 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 	if (s->has_stacks) {
 		names[r.n_results] = FL_STACKS;
 		results[r.n_results++] = s->stacks;
+	}
+	if (s->programs.n_rows) {
+		names[r.n_results] = FL_PROGRAMS;
+		results[r.n_results++] = s->programs;
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);

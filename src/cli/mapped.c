@@ -94,6 +94,22 @@ static void forget_same(struct fl_mapped_process *p, const struct fl_map *map)
 	}
 }
 
+/* Programs are few. Flick's own process beside one is forked of it, and executes nothing. */
+static int count_run(struct fl_mapped *m, const char *program)
+{
+	uint32_t i = 0;
+
+	while (i < m->n_programs && strcmp(m->programs[i].path, program))
+		i++;
+	if (i == m->n_programs) {
+		if (fl_array_room(&m->programs, m->n_programs, sizeof(*m->programs)))
+			return -ENOMEM;
+		m->programs[m->n_programs++] = (struct fl_mapped_program){ program, 0 };
+	}
+	m->programs[i].runs++;
+	return 0;
+}
+
 int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
 {
 	struct fl_mapped_process *p = find_process(m, pid);
@@ -105,9 +121,10 @@ int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
 	if (fl_array_room(&p->maps, p->n, sizeof(*p->maps)))
 		return -ENOMEM;
 	p->maps[p->n++] = *map;
-	if (!*p->program && fl_mapped_is_file(map->path))
-		p->program = map->path;
-	return 0;
+	if (*p->program || !fl_mapped_is_file(map->path))
+		return 0;
+	p->program = map->path;
+	return count_run(m, map->path);
 }
 
 int fl_mapped_fork(struct fl_mapped *m, int32_t pid, int32_t parent)
@@ -178,5 +195,6 @@ void fl_mapped_close(struct fl_mapped *m)
 	for (uint32_t i = 0; i < m->n; i++)
 		free(m->of[i].maps);
 	free(m->of);
+	free(m->programs);
 	fl_hash_free(&m->by_pid);
 }

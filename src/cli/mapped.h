@@ -24,6 +24,11 @@ struct fl_mapped {
 	} *of;				/* each pid once */
 	uint32_t n;
 	struct fl_hash by_pid;
+	struct fl_mapped_program {
+		const char *path;	/* each once */
+		uint32_t runs;		/* how often it was executed */
+	} *programs;
+	uint32_t n_programs;
 };
 #define FL_MAPPED_STAYS UINT32_MAX
 

@@ -136,6 +136,8 @@ static int gather_selves(struct fl_profile *p)
 		if (!err && any_bare && fl_bare_is(p->s, &pcs[places[i].pc]))
 			err = fl_profile_add(p, &p->bare, f, places[i].n);
 	}
+	if (!err && p->s->o->follow)
+		err = fl_programs_fill(p->s, pcs, places, n_places);
 	free(places);
 	return err;
 }

@@ -188,7 +188,7 @@ static void say_more(char *note, size_t room, const char *number, const char *wh
 {
 	size_t n = strlen(note);
 
-	snprintf(note + n, room - n, "; %.20s%s", number, what);
+	snprintf(note + n, room - n, "\n%.20s%s", number, what);
 }
 
 void fl_stacks_note(struct fl_store *store, const struct fl_sheet *s, size_t left_out,

@@ -201,6 +201,8 @@ static int compare_pcs(const void *x, const void *y)
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
+	if (a->program != b->program)
+		return a->program < b->program ? -1 : 1;
 	if (a->path != b->path)
 		return a->path < b->path ? -1 : 1;
 	return a->at < b->at ? -1 : a->at > b->at;
@@ -256,7 +258,8 @@ static struct fl_pc sampled_place(const struct sampled *of, uint64_t at)
 {
 	const struct fl_map *map = fl_mapped_at(of->process, at, NULL), *behind;
 	struct fl_pc pc = { .pid = of->m->pid, .n = of->m->periods, .taken = 1, .at = at,
-			    .address = at, .path = "" };
+			    .address = at, .path = "",
+			    .program = of->process ? of->process->program : "" };
 
 	behind = map && !strncmp(map->path, "/memfd:flick-text", 17) ?
 		 code_behind(of->process, at, map) : NULL;
@@ -301,7 +304,7 @@ static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 	fl_chains_add(&s->chains, pcs, &(struct fl_chain){
 		.n = calls.n, .end = calls.end, .samples = m->periods != 0,
 		.far = m->periods == 0, .periods = m->periods, .is_gone = is_gone,
-		.program = of->process ? of->process->program : "" });
+		.program = pcs[0].program });
 }
 
 static struct ran *find_ran(const struct fl_sampler *s, int32_t tid)
@@ -468,6 +471,12 @@ const struct fl_pc *fl_sampler_counts(struct fl_sampler *s, size_t *n)
 	merge_pcs(s);
 	*n = s->failed ? 0 : s->n_pcs;
 	return s->pcs;
+}
+
+const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *s, size_t *n)
+{
+	*n = s->failed ? 0 : s->mapped.n_programs;
+	return s->mapped.programs;
 }
 
 const struct fl_chains *fl_sampler_chains(const struct fl_sampler *s)

@@ -13,6 +13,7 @@
 struct fl_pc {
 	const char *path;		/* of the file that was mapped there; "": none.
 					 * Lives until close */
+	const char *program;		/* that the process executed; "": not known */
 	uint64_t at;			/* offset in that file, else the address */
 	uint64_t address;		/* of one of them */
 	uint64_t n;			/* periods of CPU time */
@@ -56,6 +57,9 @@ void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
+/* Likewise: the programs that were executed, and how often. */
+const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *,
+						   size_t *n);
 /* Likewise: CPU time of a thread, or of those that have had that number. */
 uint64_t fl_sampler_ran_ns(const struct fl_sampler *, int32_t tid);
 /* Behind that: the calls in one another that samples stood in, each chain once. Steps are the

@@ -15,6 +15,7 @@ static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "c
 /* Of what samples of stacks tell. */
 static const char *const stacks_shown[] = { "total_ns", FL_SHARE, "self_ns", "samples", NULL };
 static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NULL };
+static const char *const programs_shown[] = { "self_ns", FL_SHARE, "runs", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -151,7 +152,7 @@ static const char *const *shown_of(const struct fl_sheet *s)
 		const char *name;
 		const char *const *shown;
 	} lists[] = { { "latency", latency_shown }, { "stacks", stacks_shown },
-		      { "callers", callers_shown } };
+		      { "callers", callers_shown }, { "programs", programs_shown } };
 
 	for (size_t i = 0; s->name && i < ARRAY_LEN(lists); i++)
 		if (!strcmp(s->name, lists[i].name))

@@ -415,14 +415,14 @@ static void print_row(FILE *to, const struct layout *l, size_t row)
 
 /* ---- what is said around them -------------------------------------------------- */
 
-/* A sentence, indented, folded at a terminal's width. */
+/* Lines, indented, each folded at a terminal's width. */
 static void print_said(FILE *to, const struct fl_sheet *s, const char *text)
 {
 	size_t at = 0;
 
 	fputs(s->colour ? FL_DIM : "", to);
 	while (*text) {
-		size_t n = strcspn(text, " ");
+		size_t n = strcspn(text, " \n");
 		char word[512];
 
 		snprintf(word, sizeof(word), "%.*s", (int)n, text);
@@ -433,6 +433,10 @@ static void print_said(FILE *to, const struct fl_sheet *s, const char *text)
 		at += (size_t)fprintf(to, at ? " " : "  ");
 		at += fl_print_plain(to, word);
 		text += n + strspn(text + n, " ");
+		if (*text == '\n') {
+			fputc(*text++, to);
+			at = 0;
+		}
 	}
 	fputs(s->colour ? FL_PLAIN "\n" : "\n", to);
 }

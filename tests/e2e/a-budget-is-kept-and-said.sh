@@ -41,12 +41,12 @@ succeeded
 label="0.1 %:"
 record --budget=0.1 -K 1000000 -- "$work/tiny" 700
 succeeded
-grep -q ', more than the budget of 0\.1 %: \(it cannot hold in less than a\|most in the first\) second, agent' \
+grep -q ', more than the budget of 0\.1 %: \(less than a second is too short to keep to it\|most in the first second\), agent' \
 	"$err" || fail "$label that is not said"
 record --budget=0.1 -K 1000000 -- "$work/tiny" 1500 2
 succeeded
 grep -q ', more than the budget of 0\.1 %' "$err" || fail "$label that is not said"
-! grep -q 'in less than a second' "$err" || fail "$label it ran for longer"
+! grep -q 'less than a second is too short' "$err" || fail "$label it ran for longer"
 record --budget=100 -- "$work/tiny" 300
 ! grep -q 'more than the budget' "$err" || fail "100 % are passed"
 

@@ -54,7 +54,7 @@ near "functions whose totals are of timed calls" \
 	"$(told 'total_ns is not null and stack_samples is null' %)" of 0 0
 "$FLICK" report "$data" 2>&1 | grep -q "of processes without probes.* $bare of $runs of cc1" ||
 	fail "$label the report does not say it"
-"$FLICK" report "$data" 2>&1 | grep -q '; where these have most samples totals are CPU time' ||
+"$FLICK" report "$data" 2>&1 | grep -q '^  where these have most samples totals are CPU time' ||
 	fail "$label the report does not say what totals are"
 "$FLICK" report "$data" 2>&1 | grep -q '^  - no samples tell its total: ' ||
 	fail "$label the report does not say why there is no total"
@@ -76,7 +76,7 @@ succeeded
 grep -q "^flick: processes without probes.* of $runs of cc1; their calls are not counted" "$err" ||
 	fail "$label it does not say that calls are not counted"
 "$FLICK" report "$data" 2>&1 |
-	grep -q "; calls of processes without probes are not counted: .* of $runs of cc1" ||
+	grep -q "^  calls of processes without probes are not counted: .* of $runs of cc1" ||
 	fail "$label the report does not say that calls are not counted"
 # What each process executed before, with probes, has its calls, and no more.
 cat >"$work/before.c" <<'C'

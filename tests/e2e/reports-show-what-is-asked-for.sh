@@ -71,7 +71,7 @@ cd / || exit
 
 # What does not multiply says what it is; the sum does.
 run "$FLICK" report "$data"
-grep -q 'totals are of the outermost calls, averages of all' "$out" || fail "recursion is not said"
+grep -q 'Total is of the outermost calls, Avg of all' "$out" || fail "recursion is not said"
 bad=$(sql "select name from $(rows latency) where abs(sum_ns - avg_ns * calls) > calls or
 	(name <> 'down' and sum_ns <> total_ns)")
 [ -z "$bad" ] || fail "the sum is not of all calls: $bad"

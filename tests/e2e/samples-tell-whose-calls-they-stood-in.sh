@@ -69,7 +69,7 @@ sqlite3 "$work/more/results.db" "insert into stacks select 99999, null, function
 	from stacks where function is not null limit 1"
 run "$FLICK" report -a stacks "$work/more"
 succeeded
-grep -Eq '; [0-9]+ rows of less than 0.5 % are left out' "$out" || fail "$label all rows"
+grep -Eq '^  [0-9]+ rows of less than 0.5 % are left out' "$out" || fail "$label all rows"
 ! grep -q ' 0.001 us ' "$out" || fail "$label a row of a nanosecond"
 run "$FLICK" report -a stacks -n 100000 "$work/more"
 grep -q ' 0.001 us ' "$out" || fail "$label no row of a nanosecond with -n"
@@ -101,9 +101,9 @@ sqlite3 "$work/more/results.db" "insert into functions select (select max(id) + 
 	(select max(id) from functions) where id = 99999"
 sqlite3 "$work/more/results.db" "update session set value = 7 where key = 'stacks_unknown'"
 run "$FLICK" report -a stacks "$work/more"
-grep -q '; 7 are below \[...\]' "$out" || fail "$label nothing is below [...]"
+grep -q '^  7 are below \[...\]' "$out" || fail "$label nothing is below [...]"
 run "$FLICK" report --callers rare "$work/more"
-grep -q '; 7 of all lack callers: \[...\] stands there' "$out" || fail "$label what is unknown"
+grep -q '^  7 of all lack callers: \[...\] stands there' "$out" || fail "$label what is unknown"
 succeeded
 grep -Eq ' 0.001 us +0.00 +1  rare$' "$out" || fail "$label rare() is not shown"
 run "$FLICK" report --callers work -a latency "$data"

@@ -128,6 +128,33 @@ static void who_ran_before_is_there_for_good(void **state)
 	assert_ptr_equal(path_at(SHELL, 0x2000), sh);
 }
 
+static uint32_t runs_of(const char *path)
+{
+	for (uint32_t i = 0; i < mapped.n_programs; i++)
+		if (!strcmp(mapped.programs[i].path, path))
+			return mapped.programs[i].runs;
+	return 0;
+}
+
+/* A shell of three children: one executes cc, one that and then sh, one neither. */
+static void a_run_is_of_what_was_executed(void **state)
+{
+	(void)state;
+	for (int32_t pid = CHILD; pid < CHILD + 3; pid++)
+		begin(pid, SHELL);
+	for (int32_t pid = CHILD; pid < CHILD + 2; pid++) {
+		fl_mapped_exec(&mapped, pid);
+		map(pid, 0x1000, 0x2000, memory);
+		map(pid, 0x2000, 0x3000, cc);
+		map(pid, 0x4000, 0x5000, sh);		/* a library */
+	}
+	fl_mapped_exec(&mapped, CHILD + 1);
+	map(CHILD + 1, 0x2000, 0x3000, sh);
+	assert_int_equal(runs_of(sh), 2);
+	assert_int_equal(runs_of(cc), 2);
+	assert_int_equal(mapped.n_programs, 2);
+}
+
 static void many_come_and_go(void **state)
 {
 	(void)state;
@@ -192,6 +219,7 @@ int main(void)
 		TEST(a_process_is_there_until_its_last_thread_has_ended),
 		TEST(another_process_with_its_number_has_nothing_of_it),
 		TEST(who_ran_before_is_there_for_good),
+		TEST(a_run_is_of_what_was_executed),
 		TEST(many_come_and_go),
 		TEST(a_parent_has_heirs_as_long_as_one_of_them_is_there),
 		TEST(who_becomes_another_program_is_no_heir),

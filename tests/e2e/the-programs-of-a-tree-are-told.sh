@@ -1,0 +1,84 @@
+#!/bin/sh
+# `flick report -a programs` says which program of a process tree had the time, how often it
+# was executed, whose samples stood in a library that all share, too. It comes to all self times. A
+# recording of one program has no such result, and the report says how to have it.
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 gcc
+
+cat >"$work/spin.c" <<'C'
+#include <stdlib.h>
+#include "spin.h"
+int main(int argc, char **argv)
+{
+	(void)argc;
+	spin(atoi(argv[1]));
+	return 0;
+}
+C
+cat >"$work/spin.h" <<'C'
+void spin(int ms);
+C
+cat >"$work/lib.c" <<'C'
+#include <time.h>
+#include "spin.h"
+static volatile int turns;
+void spin(int ms)
+{
+	struct timespec t;
+
+	do {
+		for (int i = 0; i < 100000; i++)
+			turns++;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	} while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < ms);
+}
+C
+gcc -O1 -shared -fPIC -o "$work/libspin.so" "$work/lib.c" &&
+	gcc -O1 -o "$work/often" "$work/spin.c" "$work/libspin.so" || fail "it does not compile"
+cp "$work/often" "$work/once"
+cat >"$work/all" <<SH
+LD_LIBRARY_PATH=$work
+export LD_LIBRARY_PATH
+for i in 1 2 3; do $work/often 100; done
+(exec $work/once 300)
+(exec $work/once 300) &
+wait
+SH
+
+of() {	# COLUMN PROGRAM
+	sql "select $1 from programs where program like '%/$2'"
+}
+
+near() {	# WHAT NUMBER LEAST MOST
+	[ "${2:-0}" -ge "$3" ] && [ "${2:-0}" -le "$4" ] || fail "$label $1: $2, not $3 to $4"
+}
+
+label=--follow:
+record --follow -- dash "$work/all"
+succeeded
+near "runs of often" "$(of runs often)" 3 3
+near "runs of once" "$(of runs once)" 2 2
+near "the shell's runs" "$(of runs dash)" 1 1
+near "ms of often" "$(of 'self_ns / 1000000' often)" 250 350
+near "ms of once" "$(of 'self_ns / 1000000' once)" 520 680
+all=$(sql "select sum(self_ns) from programs")
+near "self times of functions" "$(sql "select sum(self_ns) from latency")" "$all" "$all"
+[ "$(sql 'select program from programs order by self_ns desc limit 1')" = "$work/once" ] ||
+	fail "$label it is not once that has most"
+
+run "$FLICK" report -a programs "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Runs +Program$' "$out" || fail "$label the titles: $(cat "$out")"
+sed -n 3p "$out" | grep -q ' ms  *6[0-9]\.[0-9]*  *2  */.*/once$' ||
+	fail "$label the first row: $(cat "$out")"
+run "$FLICK" report -a programs -s runs --format=csv "$data"
+succeeded
+[ "$(sed -n 's/^[^,]*often,//p' "$out" | cut -d, -f1)" = 3 ] || fail "$label csv: $(cat "$out")"
+
+label="one program:"
+record -- env LD_LIBRARY_PATH="$work" "$work/often" 200
+run "$FLICK" report -a programs "$data"
+one_line_error 1 'does not tell one program from another: record --follow'
+run "$FLICK" record -a programs -o "$data" -- "$work/often" 1
+one_line_error 2 'needs no -a: recordings without one, with --follow, have it'
