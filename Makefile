@@ -109,7 +109,7 @@ AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/, base/bytes.c 
 		text.c text-asked.c text-way.c) \
 	$(addprefix src/probe/, again.c arm.c discover.c end.c glue.c island.c known.c \
 		table.c yield.c)
-PLACED_GUEST := $(filter $(GUEST),$(call objects,guest,$(AT_START)))
+PLACED_GUEST := $(filter $(GUEST) $(call objects,guest,$(ALONE)),$(call objects,guest,$(AT_START)))
 OBJCOPY = $(TOOLS)objcopy
 AR = $(TOOLS)ar
 $(PLACED_GUEST): PLACED = $(OBJCOPY) --rename-section .text=fl_start_work

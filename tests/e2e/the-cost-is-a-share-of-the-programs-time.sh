@@ -36,6 +36,16 @@ int main(int argc, char **argv)
 END
 compile "$work/load" "$work/load.c" -O2 $sites
 
+# What copies bytes for the agent is the agent's work by where it stands (`own.c` in src/cli).
+need nm readelf
+library=$(readlink -f "$(dirname "$FLICK")/libflick.so.0")
+section=$(readelf -SW "$library" | sed -n 's/.* fl_start_work  *PROGBITS  *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\) .*/0x\1 0x\2/p')
+for f in memcpy memcmp fl_arch_plan fl_table_put; do
+	at=0x$(nm "$library" | sed -n "s/ [tT] $f\$//p" | head -n 1)
+	[ $((at)) -ge $((${section% *})) ] && [ $((at)) -lt $((${section% *} + ${section#* })) ] ||
+		fail "$f at $at is not in the agent's work, $section"
+done
+
 record -a latency -- "$work/load" "$work"/large?.so
 succeeded
 grep -q '^cost: unknown (the system' "$err" && skip "the system gives no samples"
