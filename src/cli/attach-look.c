@@ -26,14 +26,15 @@ bool fl_attach_read(const struct fl_attached *a, uintptr_t at, void *to, size_t 
 	return pread(a->mem, to, n, (off_t)at) == (ssize_t)n;
 }
 
-/* What was opened is the memory of one program: it goes with that, or when all has ended. */
+/* What was opened is the memory of one program: it goes with that, or when all has ended. A
+ * process that ends has no memory for some time before it is a zombie. */
 bool fl_attach_is_another(const struct fl_attached *a)
 {
-	struct fl_thread_status s;
+	struct fl_process_status s;
 	char byte;
 
 	return a->call && !fl_attach_read(a, a->call, &byte, 1) &&
-	       !fl_os_thread_status(a->pid, a->pid, &s) && s.state != 'Z' && s.state != 'X';
+	       !fl_os_process_status(a->pid, &s) && !s.ends;
 }
 
 static int take_own_name(void *arg, const struct fl_mapping *m)
