@@ -35,13 +35,16 @@ static uint32_t program_of(const struct fl_session *s, const char *path)
 	return p ? (uint32_t)(p - s->shm->programs) + 1 : 0;
 }
 
-/* What a process executed when it was sampled is told by the file, if that is a program; where
- * it stood in a library, it is what the process executes now. */
+/* The program that a process executed when it was sampled. The kernel tells it; where its
+ * record was lost, the sample's file does, if that is a program. A sample in a library then is
+ * taken for one of the program that the process executes now. */
 static uint32_t program_at(const struct fl_session *s, const struct fl_pc *pc,
 			   const struct fl_process *p)
 {
-	uint32_t program = program_of(s, pc->path);
+	uint32_t program = *pc->program ? program_of(s, pc->program) : 0;
 
+	if (!program)
+		program = program_of(s, pc->path);
 	return !program && p ? load_relaxed(&p->program) : program;
 }
 

@@ -154,9 +154,11 @@ static void process(int pid, struct fl_process is)
 	assert_true(fl_process_index(m, pid, (uint32_t)pid));
 }
 
+static const char *executed = "";	/* as the kernel told; "": it did not */
+
 static void expect(int pid, const char *path, bool is_bare)
 {
-	struct fl_pc pc = { .path = path, .n = 1, .pid = pid };
+	struct fl_pc pc = { .path = path, .program = executed, .n = 1, .pid = pid };
 
 	fl_bare_saw(s, &pc);
 	if (fl_bare_is(s, &pc) != is_bare)
@@ -187,6 +189,15 @@ static void a_sample_is_of_the_image_that_its_file_tells(void **unused)
 	assert_int_equal(s->program_ran[dear].probed, 2);
 	assert_int_equal(s->program_ran[other].bare, 0);
 	assert_int_equal(s->program_ran[other].probed, 3);
+	executed = "/bin/p";
+	expect(2, "/lib/l", true);
+	executed = "/bin/q";
+	expect(2, "/lib/l", false);
+	executed = "/lib/ld.so";		/* ld.so PROGRAM */
+	expect(2, "/bin/p", true);
+	executed = "";
+	assert_int_equal(s->program_ran[dear].bare, 6);
+	assert_int_equal(s->program_ran[other].probed, 4);
 }
 
 /* ---- calls ------------------------------------------------------------------------------ */
