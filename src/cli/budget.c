@@ -375,18 +375,30 @@ static bool lose_much(uint64_t starts, double periods, uint64_t time)
 	return 100 * (double)starts * periods > (double)time;
 }
 
-/* MANY samples tell self times to a percent. From then on they take no more than a part of
- * the budget, if the kernel gives events for that. Of a process tree nobody knows all
- * threads. */
+/* MANY samples tell self times to a percent. Where samples take more than all of the budget,
+ * as in a virtual machine within another, fewer have to do, or a run of two seconds would be
+ * over the budget by its samples alone. FEW samples tell self times to two percent. */
+static uint64_t enough_samples(double budget, double part)
+{
+	enum { MANY = 2048, FEW = 512 };
+	double n = part > budget ? MANY * budget / part : MANY;
+
+	return n > FEW ? (uint64_t)n : FEW;
+}
+
+/* Once there are enough samples, further ones take no more than a part of the budget, if the
+ * kernel gives events for that. In a process tree not all threads are known, so samples stay
+ * as many as they are. */
 static void slow_samples(struct fl_budget *b)
 {
-	enum { MANY = 2048, PART = 4, MOST_PERIODS = 64 };
+	enum { PART = 4, MOST_PERIODS = 64 };
 	struct fl_session *s = b->s;
 	double part = (double)s->sample_ns / (double)fl_sampler_period_ns();
+	uint64_t enough = enough_samples(s->o->budget, part);
 	double periods = least(ceil(part * PART / s->o->budget), MOST_PERIODS);
 	uint64_t starts = s->sampler ? fl_sampler_starts(s->sampler) : 0;
 
-	if (b->pace == FL_PACE_FIRST && b->periods >= MANY && periods > 1 && !s->o->follow &&
+	if (b->pace == FL_PACE_FIRST && b->periods >= enough && periods > 1 && !s->o->follow &&
 	    !lose_much(starts, periods, b->periods)) {
 		b->pace = fl_sampler_slow(s->sampler, s->pid, (uint32_t)periods) ?
 			  FL_PACE_LAST : FL_PACE_SLOW;
@@ -394,7 +406,7 @@ static void slow_samples(struct fl_budget *b)
 		b->slow_starts = starts;
 	} else if (b->pace == FL_PACE_SLOW &&
 		   lose_much(starts - b->slow_starts, periods,
-			     b->periods - b->slow_since + MANY)) {
+			     b->periods - b->slow_since + enough)) {
 		fl_sampler_hasten(s->sampler);
 		b->pace = FL_PACE_LAST;
 	}
