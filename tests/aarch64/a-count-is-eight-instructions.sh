@@ -2,7 +2,8 @@
 # AArch64, without restartable sequences: an entry that is counted is so in its own glue, in eight
 # instructions and a return, of which one adds to memory. Read from what an emulator has executed. On a
 # processor without such an instruction it goes to the routine. Both are exact, though a handler calls what it
-# interrupts, and others do at once. Planted: a program that calls once more is told apart. timeout: 240
+# interrupts, and others do at once. Planted: a program that calls once more is told apart.
+# timeout: 240
 . "$(dirname "$0")/lib"
 
 cat >"$TMP/calls.c" <<'C'

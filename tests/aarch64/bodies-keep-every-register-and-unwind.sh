@@ -1,7 +1,8 @@
 #!/bin/sh
 # AArch64: over a call into a second body that is probed all of x0 to x28 and q0 to q31 keep what they hold, but for
 # what the function changes; and who unwinds (pthread_exit(), which runs handlers of each frame on
-# its way) finds all frames of bodies. Planted: a function that changes x17, which must be told. timeout: 240
+# its way) finds all frames of bodies. Planted: a function that changes x17, which must be told.
+# timeout: 240
 . "$(dirname "$0")/lib"
 
 cat >"$TMP/regs.c" <<'END'

@@ -2,7 +2,8 @@
 # An AArch64 program as compilers make it, with no site for tools, is recorded by second bodies: each function is
 # called as often as the program itself says, and each call has its end. Tail calls, switches, recursion,
 # results in memory and in vectors, arguments on the stack, longjmp(), signals, threads, loops of exclusives,
-# landing pads. A planted program that calls once more is told apart. timeout: 300
+# landing pads. A planted program that calls once more is told apart.
+# timeout: 300
 . "$(dirname "$0")/lib"
 
 cat >"$TMP/plain.c" <<'END'

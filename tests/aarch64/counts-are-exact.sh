@@ -1,7 +1,8 @@
 #!/bin/sh
 # An AArch64 program's calls are counted exactly, and recorded with time, by each provider:
 # profiling calls, pads with and without landing pads, XRay's sleds. A planted program that calls once
-# more is told apart. timeout: 240
+# more is told apart.
+# timeout: 240
 . "$(dirname "$0")/lib"
 
 cat >"$TMP/calls.c" <<'END'

@@ -1,7 +1,8 @@
 #!/bin/sh
 # What holds on this CPU holds of the AArch64 build: tests of tests/e2e, as they stand, under
 # qemu-user: those that take seconds and of which each tells another thing. All of them are
-# run by `make check-a64-e2e`. timeout: 400
+# run by `make check-a64-e2e`.
+# timeout: 600
 . "$(dirname "$0")/lib"
 
 sh "$ROOT/tests/aarch64/e2e" calls-of-libraries-are-counted-by-who-calls \

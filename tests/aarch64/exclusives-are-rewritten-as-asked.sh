@@ -3,7 +3,8 @@
 # take turns at words by such pairs, of each shape, and signal handlers that come between, lose
 # nothing in any way; no access of flick's stands between two exclusives, its own ones included. By
 # `cas` a function has a body whose pair would have such an access; by `lse` pairs become atomics,
-# where the processor has these, which is said where not. timeout: 400
+# where the processor has these, which is said where not.
+# timeout: 400
 . "$(dirname "$0")/lib"
 
 make_judge

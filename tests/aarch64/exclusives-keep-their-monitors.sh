@@ -2,7 +2,8 @@
 # AArch64: between a load-exclusive and its store-exclusive flick weaves nothing in. A function that
 # is left, or begins, inside a pair, or loads a literal there that a body cannot load without the
 # stack, has no body: FLE_EXCLUSIVE, and `list` shows the pair. Functions whose pairs are whole have
-# theirs, with places before and behind. timeout: 240
+# theirs, with places before and behind.
+# timeout: 240
 . "$(dirname "$0")/lib"
 
 cat >"$TMP/pairs.c" <<'END'

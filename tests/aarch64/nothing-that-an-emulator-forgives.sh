@@ -4,7 +4,8 @@
 # an exchangeable pair, caches that are not maintained behind it, in order. Programs that are
 # recorded, with probes that come and go under threads, have none of it. Planted, and seen: an
 # access inside a pair, an addition that becomes a branch, maintenance in another order, without
-# its last step, without a barrier. timeout: 300
+# its last step, without a barrier.
+# timeout: 300
 . "$(dirname "$0")/lib"
 
 make_judge

@@ -3,7 +3,8 @@
 # and flag as it was: between a comparison and its branch, at a loop's head, at a call's return, at an
 # entry. Between a load-exclusive and its store-exclusive there is none (FLE_EXCLUSIVE), unless the
 # pair is rewritten: by --exclusive=cas, by lse. Then threads lose nothing, and no access of flick's
-# stands between two exclusives. timeout: 300
+# stands between two exclusives.
+# timeout: 300
 . "$(dirname "$0")/lib"
 
 make_judge

@@ -1,6 +1,7 @@
 #!/bin/sh
 # AArch64: who follows the new instruction finds what it leads to, the old one is gone behind
-# the sync, and what may not be exchanged is stored where nobody runs. timeout: 600
+# the sync, and what may not be exchanged is stored where nobody runs.
+# timeout: 600
 . "$ROOT/tests/model/check.inc"
 model exchange
 

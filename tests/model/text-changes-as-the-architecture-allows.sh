@@ -1,6 +1,7 @@
 #!/bin/sh
 # AArch64: herd7, with Arm's model of instruction fetches, gives each of docs/models/*.litmus the
-# verdict that its second line expects: Forbidden, or Allowed for the twins, whose step is left out. timeout: 300
+# verdict that its second line expects: Forbidden, or Allowed for the twins, whose step is left out.
+# timeout: 300
 bad=0 n=0
 for t in "$ROOT"/docs/models/*.litmus; do
 	name=$(sed -n '1s/^AArch64 //p' "$t")
