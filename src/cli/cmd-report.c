@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 
 struct wish {
-	const char *dir, *before, *fields, *sort, *analysis, *callers;
+	const char *dir, *before, *fields, *sort, *analysis, *callers, *only;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
@@ -53,6 +53,8 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(fields), .each = each_key },
 	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ...",
 	  fl_take_text, AT(sort), .each = each_key },
+	{ 'P', "only", "PATTERN", "show only functions [MODULE!]NAME, a glob",
+	  fl_take_text, AT(only) },
 	{ 'n', "rows", "N", "show the first N rows",
 	  fl_take_number, AT(rows), 1, UINT32_MAX },
 	{ 0, "lines", NULL, "show the source lines of functions", fl_take_flag, AT(lines) },
@@ -498,6 +500,8 @@ static int show(struct source *from, const struct wish *w)
 					 fl_sheet_shared(&from->sheet));
 	if (w->callers && fl_stacks_callers(from->store, &from->sheet, w->callers))
 		return FL_EXIT_FAILED;
+	if (w->only && fl_report_only(from->store, &from->sheet, w->only))
+		return FL_EXIT_FAILED;
 	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
 	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
@@ -649,7 +653,8 @@ static int compare(struct source *before, struct source *after, const struct wis
 static int check_compared(const struct wish *w)
 {
 	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
-			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" : NULL;
+			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" :
+			     w->only ? "only" : NULL;
 
 	if (of_one)
 		fl_say("--%s cannot be used with --diff", of_one);

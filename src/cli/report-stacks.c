@@ -44,29 +44,6 @@ struct turned {
 	const char *glob;
 };
 
-static bool is_called(const struct turned *t, const char *glob, uint32_t function)
-{
-	size_t n = strlen(glob);
-
-	return fl_glob(glob, n, t->from->functions[function]) ||
-	       fl_glob(glob, n, t->from->full[function]);
-}
-
-/* A name may have a ! itself: who has none of its own is called MODULE!0xOFFSET. */
-static bool callers_wanted(const struct turned *t, uint32_t function)
-{
-	const char *mark = strchr(t->glob, '!'), *path, *name;
-
-	if (function >= t->from->n_functions)
-		return false;
-	if (!mark || is_called(t, t->glob, function))
-		return is_called(t, t->glob, function);
-	path = t->homes[function].path;
-	name = path ? strrchr(path, '/') : NULL;
-	return path && fl_glob(t->glob, (size_t)(mark - t->glob), name ? name + 1 : path) &&
-	       is_called(t, mark + 1, function);
-}
-
 /* Upside down, from the outermost function that is meant. How often one called itself splits
  * no row. */
 static int turn_row(struct turned *t, size_t row, uint32_t depth)
@@ -74,7 +51,8 @@ static int turn_row(struct turned *t, size_t row, uint32_t depth)
 	const struct flick_rows *r = t->from->result;
 	uint32_t context = 0, meant = 0;
 
-	while (meant <= depth && !callers_wanted(t, t->way[meant]))
+	while (meant <= depth &&
+	       !fl_sheet_matches(t->from, t->homes, t->glob, t->way[meant]))
 		meant++;
 	if (meant > depth)
 		return 0;

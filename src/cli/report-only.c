@@ -1,0 +1,88 @@
+/*
+ * report-only.c - functions of a result that a pattern names: [MODULE!]FUNCTION, a glob.
+ *
+ * A function is called by what is shown, or by its full name; a module by its path or the end
+ * of it. A name may have a ! itself: a function without a name is MODULE!0xOFFSET.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static bool is_called(const struct fl_sheet *s, const char *glob, uint32_t function)
+{
+	size_t n = strlen(glob);
+
+	return fl_glob(glob, n, s->functions[function]) || fl_glob(glob, n, s->full[function]);
+}
+
+static bool is_of_module(const char *path, const char *glob, size_t n)
+{
+	const char *name = path ? strrchr(path, '/') : NULL;
+
+	return path && (fl_glob(glob, n, path) || fl_glob(glob, n, name ? name + 1 : path));
+}
+
+bool fl_sheet_matches(const struct fl_sheet *s, const struct fl_home *homes,
+		      const char *pattern, uint64_t function)
+{
+	const char *mark = strchr(pattern, '!');
+	uint32_t f = (uint32_t)function;
+
+	if (function >= s->n_functions)
+		return false;
+	return is_called(s, pattern, f) ||
+	       (mark && is_called(s, mark + 1, f) &&
+		is_of_module(homes[f].path, pattern, (size_t)(mark - pattern)));
+}
+
+/* A line that nothing matches, with the function whose name is next to the pattern's. */
+static void say_none(const struct fl_sheet *s, const char *pattern, int column)
+{
+	const struct flick_rows *r = s->result;
+	const char **names = calloc(r->n_rows + 1, sizeof(*names)), *near;
+	size_t n = 0;
+
+	for (size_t i = 0; names && i < r->n_rows; i++) {
+		uint64_t f = r->cells[i * r->n_columns + (size_t)column];
+
+		if (f < s->n_functions)
+			names[n++] = s->functions[f];
+	}
+	near = n ? fl_nearest(pattern, names, n) : NULL;
+	fl_say("no function of %s matches `%s`%s%s%s", s->name ? s->name : "this result",
+	       pattern, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
+	free(names);
+}
+
+int fl_report_only(struct fl_store *store, struct fl_sheet *s, const char *pattern)
+{
+	struct flick_rows *r = s->result;
+	const size_t bytes = r->n_columns * sizeof(*r->cells);
+	int column = fl_sheet_column(r, "function");
+	const struct fl_home *homes;
+	char why[FL_WHY];
+	size_t kept = 0;
+
+	if (column < 0 || fl_sheet_column(r, "parent") >= 0) {
+		fl_say("-P chooses rows of functions, and %s is %s", s->name ? s->name :
+		       "this result", column < 0 ? "of none" :
+		       "a tree (--callers FUNCTION shows who called one)");
+		return -1;
+	}
+	if (fl_store_homes(store, &homes, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (fl_sheet_matches(s, homes, pattern, row[column]))
+			memmove(r->cells + kept++ * r->n_columns, row, bytes);
+	}
+	if (!kept)
+		say_none(s, pattern, column);
+	else
+		r->n_rows = kept;
+	return kept ? 0 : -1;
+}
