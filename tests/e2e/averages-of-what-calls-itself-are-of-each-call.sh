@@ -14,7 +14,7 @@ cat >"$work/down.c" <<'C'
 static volatile long spun;
 __attribute__((noinline)) static long spin(void)
 {
-	for (int i = 0; i < 200; i++)
+	for (int i = 0; i < 1000; i++)	/* longer than all 25 calls around it */
 		spun++;
 	return spun;
 }
@@ -43,7 +43,7 @@ C
 	fail "no target"
 
 label="stacks that are whole:"
-record -- "$work/down" 3000000
+record -- "$work/down" 800000
 succeeded
 total=$(value total_ns down)
 near "what all calls took" "$(value sum_ns down)" "$((25 * total))" 8
@@ -52,12 +52,12 @@ near "what others took, in all" "$(value sum_ns spin)" "$(value total_ns spin)" 
 
 # Of one sample in 41 there are 32 KiB of stack, which hold 25 calls of 512 bytes, and not as many of 4 KiB.
 label="stacks that are cut, but for some:"
-record -- "$work/wide" 3000000
+record -- "$work/wide" 800000
 succeeded
 near "what all calls took" "$(value sum_ns down)" "$((25 * $(value total_ns down)))" 15
 
 label="stacks that are cut:"
-record -- "$work/wider" 1000000
+record -- "$work/wider" 300000
 succeeded
 [ "$(value 'avg_error_ns >= avg_ns' down)" = 1 ] || fail "$label the average is as if it were known"
 "$FLICK" report "$data" | grep -q '~[0-9.]* [mun]*s .*down$' || fail "$label it is not marked"

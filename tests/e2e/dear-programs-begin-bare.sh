@@ -73,11 +73,16 @@ sed "s, -quiet .*, --version </dev/null >/dev/null 2>\&1; done," "$work/all" >"$
 label="few samples:"
 record --follow -- sh "$work/few"
 succeeded
-grep -q "^flick: processes without probes.* of $runs of cc1; their calls are not counted" "$err" ||
-	fail "$label it does not say that calls are not counted"
-"$FLICK" report "$data" 2>&1 |
-	grep -q "^  calls of processes without probes are not counted: .* of $runs of cc1" ||
-	fail "$label the report does not say that calls are not counted"
+n=$(sql "select value from session where key = 'pc_samples'")
+if [ "$n" -ge 100 ]; then
+	say "a compiler that does nothing has $n samples here: they are not few"
+else
+	grep -q "^flick: processes without probes.* of $runs of cc1; their calls are not counted" \
+		"$err" || fail "$label it does not say that calls are not counted"
+	"$FLICK" report "$data" 2>&1 |
+		grep -q "^  calls of processes without probes are not counted: .* $runs of cc1" ||
+		fail "$label the report does not say that calls are not counted"
+fi
 # What each process executed before, with probes, has its calls, and no more.
 cat >"$work/before.c" <<'C'
 #include <unistd.h>

@@ -37,7 +37,7 @@ record -a counts -- "$work/plain"
 succeeded
 said_for 150000000
 cost_is_the_sum
-grep -q 'a third to three times of it' "$err" || fail "$label nothing says that calls are short"
+grep -q 'give or take a factor of three' "$err" || fail "$label nothing says that calls are short"
 for analysis in graph tree; do
 	label="windows of $analysis:"
 	record --rate=1% -a "$analysis" -- "$work/plain"

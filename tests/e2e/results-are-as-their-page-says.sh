@@ -33,10 +33,10 @@ if [ "$(uname -m)" = x86_64 ]; then
 	done
 fi
 if emulated samples; then
-	sed -i '/^stacks /d' "$work/page"
+	sed -i '/^stacks /d; /^programs /d' "$work/page"
 else
 	target whose-calls -O1 -pthread
-	record -- "$work/whose-calls" 8000
+	record --follow -- "$work/whose-calls" 8000
 	succeeded
 	schema >>"$work/tables"
 fi

@@ -50,7 +50,7 @@ check() {
 
 label="second bodies:"
 target whose-calls -O1 -pthread
-record -- "$work/whose-calls" 15000
+record --budget=10 -- "$work/whose-calls" 15000
 succeeded
 check
 
@@ -133,14 +133,14 @@ grep -Eq '^  CPU time, from [0-9]+ samples .* before, and [0-9]+ after$' "$out" 
 label="inlined:"
 target whose-calls -O1 -pthread $sites \
 	"-DWORK=static inline __attribute__((always_inline))"
-record -- "$work/whose-calls" 15000
+record --budget=10 -- "$work/whose-calls" 15000
 succeeded
 check
 
 # No sample but the few that have more of the stack sees who calls a function with such a frame.
 label="wide frames:"
 target whose-calls -O1 -pthread -DWIDE=6000
-record -- "$work/whose-calls" 30000 alone
+record --budget=10 -- "$work/whose-calls" 30000 alone
 succeeded
 run "$FLICK" dump -o "$work/folded" "$data"
 succeeded

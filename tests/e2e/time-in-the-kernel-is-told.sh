@@ -59,7 +59,7 @@ own=$(sed -n 's/^kernel .* own \([0-9]*\)$/\1/p' "$err")
 says '[0-9.]*' '[567][0-9]' || fail "$label the report does not say it"
 
 label="little:"
-record -- "$work/both" 1 300
+record -- "$work/both" 1 900
 succeeded
 ! says '.*' '.*' || fail "$label the report says something"
 
