@@ -1,10 +1,11 @@
 /*
  * calibration.c - read what `flick calibrate` kept for this machine.
  *
- * Hides where the file is, what it says, and what makes a machine the same: a
- * processor's design, its microcode, and the hypervisor between. The text of
- * that key is made here for the writer and for the reader. A damaged file is no
- * calibration: what is missing, doubled, cut short or out of range is refused.
+ * Hides where the file is, what it says, and what makes two machines the same: the
+ * processor's design, its microcode, and the hypervisor between. The key, a text of
+ * these three, is made here for the writer and for the reader of the file. A damaged
+ * file is no calibration: a line that is missing, doubled, cut short or out of range
+ * makes the reader refuse the file.
  */
 #include <fcntl.h>
 
@@ -44,7 +45,8 @@ static bool skip_entry(struct stream *s, int c)
 	return c >= 0;
 }
 
-/* Up to behind the entry that begins with `head`; false when there is none. */
+/* Pass all bytes up to and with the first `head` that begins an entry; false when no
+ * entry begins so. */
 static bool find_entry(struct stream *s, const char *head)
 {
 	for (;;) {
@@ -116,7 +118,7 @@ static void put_number(struct text *t, uint32_t v)
 
 /* ---- the machine -------------------------------------------------------------- */
 
-/* "\t: 0x1000065" in the middle of /proc/cpuinfo; "-" where it is not told. */
+/* /proc/cpuinfo has "microcode\t: 0x1000065"; "-" where the kernel does not tell. */
 static const char *microcode(char *room, size_t n)
 {
 	const char *p = room;
@@ -147,8 +149,8 @@ void fl_calibration_key(char key[FL_CALIBRATION_KEY])
 
 /* ---- the place ------------------------------------------------------------------ */
 
-/* As the process was started: `environ` is the program's, and it may be taking
- * it apart at this moment. An empty value is none. */
+/* A variable as the process was started with it. `environ` belongs to the program, which
+ * may be changing it at this moment. An empty value counts as none. */
 static long environment(const char *name, char *to, size_t room)
 {
 	long n = fl_os_is_secure() ? -ENOENT :

@@ -2,7 +2,7 @@
  * claim.c - which bytes of text are whose.
  *
  * Hides a hash of places by address. Whoever changes text claims the bytes
- * first, so two never share one. Under one lock.
+ * first, so two places never share a byte. One lock guards all claims.
  */
 #include <sys/mman.h>
 
@@ -11,7 +11,7 @@
 
 enum {
 	GRAIN = 64,			/* bytes of text a list is for */
-	N_LISTS = 1 << 18		/* a page of them is for 32 KiB of text */
+	N_LISTS = 1 << 18		/* a page of lists is for 32 KiB of text */
 };
 
 static struct fl_patch **lists;		/* under the lock, as all here */
@@ -37,8 +37,8 @@ static struct fl_patch *find_meeting(const struct fl_patch *p, uintptr_t at)
 	return q;
 }
 
-/* A window is in the list of its first byte: one of the grain before may reach
- * into the first bytes of this grain, and ours into the next. */
+/* A window is in the list of its first byte. So a window that begins in the grain before
+ * may reach into the first bytes of this grain, and `p` may reach into the next. */
 static struct fl_patch *conflict(const struct fl_patch *p)
 {
 	struct fl_patch *q = find_meeting(p, p->at);

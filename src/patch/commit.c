@@ -2,55 +2,58 @@
  * commit.c - make staged changes live while every thread keeps running.
  *
  * A change of one byte, or of bytes that all lie in one aligned word of a
- * single instruction, is one store (HW1, HW2). Any other passes through three
- * phases; all wide changes of a set share each phase's sync, so a commit costs
- * three syncs whether it holds one place or ten thousand, and sets that are
- * committed at the same time share them too (sync.c).
+ * single instruction, is one store (HW1, HW2). Any other change is wide, and passes
+ * through three phases. All wide changes of a set share each phase's sync, so a commit
+ * costs three syncs whether the set holds one place or ten thousand. Sets that are
+ * committed at the same time share syncs too (sync.c).
  *
  * PROTOCOL
  *	phase	bytes at the place	a thread that arrives after the sync
  *	PARK	[park][old tail]	passes, or waits
  *	TAIL	[park][new tail]	the same
  *	HEAD	[new head][new tail]	runs `new`
- *	Each stretch that a thread may enter by itself goes through this by itself
- *	(arch.h): a place may have several parks and heads. `park` is a head under
- *	which any tail is harmless: an instruction of which the tail is an operand, a
- *	return where a jump left, a short jump over the tail where nothing is missed.
- *	Where something would be, at places of flick/patch.h, it is a jump to itself:
- *	threads wait there. No thread ever traps: the kernel kills one that blocks
+ *	A stretch is a part of the place that a thread may enter without the rest. Each
+ *	stretch goes through these phases by itself (arch.h), so a place may have several
+ *	parks and heads. `park` is a head under which any tail is harmless: an
+ *	instruction that has the tail as its operand, a return where a jump left, or a
+ *	short jump over the tail where a thread misses nothing by that. At places of
+ *	flick/patch.h a thread may miss something: then the park is a jump to itself, and
+ *	threads wait there. No thread ever traps: the kernel kills a thread that blocks
  *	SIGTRAP (OS12).
- *	Changes of one store are made in HEAD; but where a place's head leads to
- *	another stretch of it, and is to be old again, that is in PARK, before the
- *	stretch's own park (`early`).
+ *	Changes of one store are made in HEAD, with one exception. Where a place's head
+ *	leads to another stretch of the place, the head becomes old again in PARK, before
+ *	the stretch is parked (`early`).
  *	A place belongs to the commit that claimed it (motion.c).
  * INVARIANT
  *	1 No core executes a tail byte while TAIL rewrites it.
  *	2 Nothing fails after TAIL has begun; until then all can be put back.
- *	3 Of two commits of one place one gets FLE_BUSY and changes nothing.
+ *	3 When two commits want one place, one gets FLE_BUSY and changes nothing.
  *	4 A thread that stands inside a place, for however long, or returns into
  *	  it, goes on with a whole instruction, which leads it out.
- *	5 Who is held is let go.
+ *	5 A thread that is held is let go.
  * WHY
  *	1 Tail bytes are reached only through the head of their stretch. The sync
  *	  that ends PARK leaves no core with a head fetched before (OS1). Under a
  *	  harmless head the torn tail is an operand nobody uses.
- *	2 All that may fail is in verify(). A parked head, of one store, goes
- *	  back to the old head in one store, and the old tail is still there.
+ *	2 All that may fail is in fl_set_take() and verify(), before the first store. A
+ *	  head that was parked by one store goes back to the old head by one store, and
+ *	  the old tail is still there.
  *	3 motion.c, INVARIANT 1.
- *	4 It stands at the start of a stretch, where it finds, whenever it looks,
- *	  the old head, the park or the new head: to the protocol it is a thread
- *	  that arrives. Only a row of NOPs in the old bytes has more instructions
- *	  than stretches: it is left alone while there are other threads
- *	  (FLE_THREADS). So is a place whose row is at an inner start, once such a
- *	  one has been put back: a thread that returned may be in the middle of it.
+ *	4 The thread stands at the start of a stretch, where it finds, whenever it goes
+ *	  on, the old head, the park or the new head: to the protocol it is a thread
+ *	  that arrives. Only a row of instructions in the old bytes has more
+ *	  instructions than stretches: begin leaves such a place alone while there are
+ *	  other threads (FLE_THREADS), and commit holds them then. The same goes for a
+ *	  place whose row is at an inner start, once any such place has got its old
+ *	  bytes back: a thread that returned may be in the middle of the row.
  *	5 The committer runs no code of the program's while it holds threads: signals
- *	  are blocked, a set that holds is begun and ended in one call, and it waits
- *	  for a sync, and for nothing that a held thread has.
+ *	  are blocked, and a set that holds is begun and ended in one call. The
+ *	  committer waits for syncs alone, and for nothing that a held thread has.
  * FAILURE
- *	Only before TAIL; then every byte is as it was. A child of a bare clone that
- *	is made in the middle has nobody who lets go; one of fork() puts the old bytes
- *	back (fork.c). A thread of real-time priority that is held keeps the committer
- *	from its core, if both may run on that one only, as long as the kernel lets it.
+ *	Only before TAIL; then every byte is as it was. A bare clone in the middle of a
+ *	commit makes a child in which nobody lets threads go; fork()'s child puts the old
+ *	bytes back (fork.c). A held thread of real-time priority may share its only core
+ *	with the committer: it keeps the committer off as long as the kernel lets it.
  */
 #include <signal.h>
 
@@ -72,7 +75,7 @@ static bool is_wide(const struct fl_change *c)
 	return c->tactic == FL_WIDE;
 }
 
-/* A place with a row at an inner start has its old bytes back. */
+/* Some place with a row at an inner start has got its old bytes back. */
 static bool has_inner_rows;		/* W any commit */
 
 void fl_set_note_inner(const struct fl_change *c)
@@ -81,8 +84,8 @@ void fl_set_note_inner(const struct fl_change *c)
 		store_relaxed(&has_inner_rows, true);
 }
 
-/* May a thread stand where neither `off` nor `on` leads it? Or would it be held, and has to
- * answer meanwhile? */
+/* May a thread stand in the old bytes where `off` and `on` have no instruction? Or would a
+ * thread be held that has to answer a sync meanwhile? */
 static bool is_row(const struct fl_change *c)
 {
 	uint8_t rows = FL_ROW | (load_relaxed(&has_inner_rows) ? FL_ROW_INSIDE : 0);
@@ -101,8 +104,8 @@ void fl_set_abandon(struct fl_set *set)
 
 /* ---- what may fail ----------------------------------------------------- */
 
-/* Flick's own thread executes no site; nor does one that is about to end, though it is
- * listed for some time after it was joined (OS24). */
+/* Flick's own thread executes no site. A thread that is about to end executes none either:
+ * the kernel lists it for some time after it was joined (OS24). */
 static int any_thread(void *arg, int tid)
 {
 	struct fl_process_status s;
@@ -114,8 +117,9 @@ static int any_thread(void *arg, int tid)
 	return err || !s.ends;
 }
 
-/* Is nobody there who might stand in old bytes? An emulator's own threads are in the list, and
- * run nothing of the program's: while the C library has begun none all others are its. */
+/* Is there no other thread that might stand in old bytes? The list has an emulator's own
+ * threads, too, which run nothing of the program's. While the C library has started no
+ * thread, all others are the emulator's. */
 extern char __libc_single_threaded __attribute__((weak));
 
 static bool is_alone(void)
@@ -125,8 +129,8 @@ static bool is_alone(void)
 	return !fl_os_threads(fl_os_tid(), any_thread, NULL);
 }
 
-/* A switch in one store has no time to look: it would fetch from another core,
- * before it takes it away, the line that is executed there. */
+/* A switch in one store does not compare the bytes first: that would fetch the line from
+ * the core that executes it, before the store takes it away from that core. */
 static bool is_switch(const struct fl_change *c)
 {
 	return c->from != FL_OLD && c->to != FL_OLD && c->tactic == c->patch->tactic &&
@@ -152,7 +156,7 @@ static void note_moves(struct fl_wide *w, const struct fl_change *c,
 	__builtin_memcpy(w->bytes, p->bytes[c->to] + m->start, m->end - m->start);
 }
 
-/* Who asks threads to answer asks none that it holds: one may block the signal. */
+/* A sync that asks threads to answer must not meet a held one, which may block the signal. */
 static int check_wide(struct fl_set *set, size_t i)
 {
 	const struct fl_change *c = &set->changes[i];
@@ -190,7 +194,7 @@ static int check(struct fl_set *set, size_t i)
 	return err;
 }
 
-/* Some are taken and looked at, then the next: they are in the cache meanwhile. */
+/* Take and check MANY places before the next ones: they stay in the cache meanwhile. */
 static int take_some(struct fl_set *set, size_t *bad)
 {
 	enum { MANY = 256 };
@@ -265,7 +269,7 @@ static void write_park(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 		fl_arch_flip(at + m->park_at, m->park, m->park_bytes);
 }
 
-/* All but the park and the head, which lie side by side or are the same bytes. */
+/* All bytes except the park and the head, which lie side by side or are the same bytes. */
 static void write_tail(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 {
 	size_t first = m->park_at < m->head_at ? m->park_at : m->head_at;
@@ -290,8 +294,9 @@ static void write_head(uintptr_t at, const struct fl_move *m, const uint8_t *to)
 		fl_arch_flip(at + m->head_at, bytes, m->head_bytes);
 }
 
-/* A set may be larger than the cache. Each pass goes the other way than the one before:
- * what that one came to last is still there. Places were taken from the first on. */
+/* A set may be larger than the cache. Each pass goes the other way than the pass before,
+ * because the places that came last then are still cached. Places were taken from the
+ * first on, so this pass begins with the last. */
 static void park_set(struct fl_set *set)
 {
 	for (size_t i = set->n; i-- > 0;)
@@ -308,7 +313,7 @@ static void write_tails(const struct fl_set *set)
 	FL_POINT("commit.tail");
 }
 
-/* What is no switch in one store. */
+/* The last store of a change that is no switch in one store. */
 __attribute__((noinline))
 static void store_head(const struct fl_set *set, size_t i)
 {
@@ -321,7 +326,7 @@ static void store_head(const struct fl_set *set, size_t i)
 	fl_set_note_inner(c);
 }
 
-/* Its last store. */
+/* The last store of a change. */
 static inline void store_last(const struct fl_set *set, size_t i)
 {
 	const struct fl_change *c = &set->changes[i];
@@ -332,17 +337,17 @@ static inline void store_last(const struct fl_set *set, size_t i)
 		store_head(set, i);
 }
 
-/* The place is at rest again. A core may meet the old head, or the park, until the
- * sync, whatever is done to the place next. */
+/* The place is at rest again. Until the next sync a core may still meet the old head or
+ * the park, whatever is done to the place next. */
 static inline void settle(const struct fl_change *c)
 {
 	c->patch->state = c->to;
 	fl_motion_leave_of(c->patch);
 }
 
-/* Stores to text that other cores execute take long, and as many as there is room for
- * are on their way at once, if there are no others between them. Those of wide changes
- * are atomic, some: nothing is on its way behind one. */
+/* A store to text that other cores execute takes long. As many such stores as the
+ * processor has room for are on their way at once, if no other stores are between them.
+ * Some stores of wide changes are atomic: nothing is on its way behind an atomic one. */
 static void write_heads(struct fl_set *set)
 {
 	const size_t many = set->any_wide ? 1 : 256;
@@ -412,7 +417,8 @@ bool fl_set_stored(const struct fl_set *set)
 	return set->phase >= HEAD;
 }
 
-/* What no order of stores can do under running threads is done while they are held. */
+/* A change that no order of stores can make under running threads is made while they are
+ * held. */
 static int commit_held(struct fl_set *set, size_t *bad)
 {
 	int err;
@@ -422,12 +428,12 @@ static int commit_held(struct fl_set *set, size_t *bad)
 	if (!err)
 		err = fl_set_store_held(set, bad);
 	set->held = false;
-	fl_set_abandon(set);			/* of what is stored nothing is taken */
+	fl_set_abandon(set);			/* after success nothing is taken any more */
 	return err;
 }
 
-/* Signals are blocked: a handler that came to a place where this thread
- * holds others would wait for the code it interrupted. */
+/* Signals are blocked: a handler might come to a place where this thread holds
+ * others, and would wait there for the very code that it interrupted. */
 int fl_set_commit(struct fl_set *set, size_t *bad)
 {
 	uint64_t signals;

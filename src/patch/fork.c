@@ -1,12 +1,12 @@
 /*
  * fork.c - a process forks while places are being changed.
  *
- * Hides what the child needs. It has the forking thread alone, and no change may
- * be left half-way in it by another. So a fork waits a while for those that write,
- * and those for a fork; neither holds anything meanwhile, and neither waits for
- * ever. What is cut in two nevertheless is put right in the child, which alone is
- * what it must be: a place that another thread was storing to gets back the bytes
- * it had. One that flick_patch_start() has begun lies between two steps, whence
+ * Hides what the child needs. The child has the forking thread alone, so no other
+ * thread may leave a change half-way in the child. A fork waits a while for threads
+ * that write, and these wait a while for a fork. Neither side holds anything while it
+ * waits, and neither waits for ever. A change that is cut in two nevertheless is put
+ * right in the child: a place that another thread was storing to gets back the bytes
+ * it had. A place that flick_patch_start() has begun stands between two steps, and
  * the child can finish it like anybody else.
  *
  *	forking thread				another that writes
@@ -16,27 +16,28 @@
  *	fork					...
  *	forking--				busy--
  *
- * (A) pairs with (B): of the two, one sees the other.
+ * (A) pairs with (B): at least one of the two threads sees the other.
  * INVARIANT
  *	1 Neither side waits for what needs a lock of the program's.
  *	2 In the child no place is half written, and none belongs to a thread that
  *	  is not there.
  *	3 A thread waits neither for its own fork nor for its own change.
  * WHY
- *	1 Handlers of the program that run behind ours may wait for a lock whose
- *	  holder switches a place, and that one waits PATIENCE at most.
- *	2 The child's memory is a cut through its parent's: it has a first part of
- *	  what each thread stored, as a store that must wait for the fork's end is
- *	  followed by no other. So who is half through is counted in `busy`, but for a
- *	  switch of flick/patch.h in one store, which has no time to. Where nobody is,
- *	  and there are no such places, none needs a look. The place is claimed, and the
- *	  turn STEPPED with its thread's number, before a byte differs, and the place's
- *	  `state` tells which bytes there were. Nobody else executes in the child.
- *	3 Each thread counts what it is in itself: in handlers, its own or the
- *	  program's for fork, it may come here again.
- * FAILURE	A set of several places that is cut is all or nothing no more: those
- *	whose last byte was stored are new. A copy that ran no handler of ours (a
- *	bare clone) finds places that another thread moved BUSY for good.
+ *	1 Fork handlers of the program that run behind ours may wait for a lock whose
+ *	  holder switches a place, and that holder waits WRITERS_US at most.
+ *	2 The child's memory is a cut through its parent's: the child has a first part
+ *	  of what each thread stored, because a store that must wait for the fork's end
+ *	  is followed by no other. So a thread that is half through is counted in
+ *	  `busy`. One kind of change is not counted, because it has no time to: a switch
+ *	  of flick/patch.h in one store. If nobody was counted, and there are no places
+ *	  of flick/patch.h, no place needs a look. Before a byte differs, the place is
+ *	  claimed, and its turn is STEPPED with its thread's number; the place's `state`
+ *	  tells which bytes there were. Nobody else executes in the child.
+ *	3 Each thread counts its own forks and changes, because it may come here again
+ *	  in a signal handler, or in a handler of the program's for fork.
+ * FAILURE	A set of several places that is cut is not all or nothing any more:
+ *	places whose last byte was stored are new. A copy that ran no handler of ours
+ *	(a bare clone) finds places that another thread moved BUSY for good.
  */
 #include <pthread.h>
 
@@ -50,7 +51,7 @@ enum { PAUSE_US = 50, PATIENCE_US = 200000, WRITERS_US = 20000 };
 
 static uint64_t forking, busy;		/* threads; nobody in a child */
 
-/* Of the thread's own, also below a handler that it runs. */
+/* Counts of this thread, with what it was in when a handler interrupted it. */
 static __thread struct {
 	uint32_t number, forks, changes;
 } own;
@@ -76,7 +77,8 @@ static bool try_come(uint32_t mine)
 	return false;
 }
 
-/* By the clock, as a pause takes milliseconds where others want the CPU. *end: 0 at first. */
+/* Sleep a moment; false once `us` have passed since the first call, when *end is 0. The clock
+ * counts, not the pauses: one takes milliseconds where others want the CPU. */
 static bool pause_within(uint64_t *end, uint64_t us)
 {
 	uint64_t now = fl_os_monotonic_ns();
@@ -135,7 +137,7 @@ static void before_fork(void)
 	FL_POINT("fork.waited");
 }
 
-/* A fork that had begun before ours were its handlers ends with them, too. */
+/* A fork that began before our handlers were installed ends with them, too: no forks then. */
 static void in_parent(void)
 {
 	if (!own.forks)
@@ -144,7 +146,8 @@ static void in_parent(void)
 	fl_os_count_by(&forking, -1);			/* (B) pairs with (A) */
 }
 
-/* As it was, but for what another thread had begun. */
+/* Give the place the bytes of its state again, without what another thread had begun. The
+ * place of a probe that was on becomes off. */
 static void put_back(struct fl_patch *p)
 {
 	int state = p->state == FL_ON && p->claimed == FL_CLAIM_PROBE ? FL_OFF : p->state;
@@ -155,7 +158,7 @@ static void put_back(struct fl_patch *p)
 	p->motion.any = 0;
 }
 
-/* The mark of a set beside another is of one that asked. */
+/* A set's mark beside `one` is of a set that asked for the place and had not got it. */
 static void put_right(struct fl_patch *p)
 {
 	if (p->motion.one)
@@ -164,7 +167,7 @@ static void put_right(struct fl_patch *p)
 		put_back(p);
 }
 
-/* Text that is still the parent's must not be stored to: no place moves here. */
+/* Text that is still shared with the parent must not be stored to: no place moves here. */
 static void keep_still(struct fl_patch *p)
 {
 	p->motion.one = 1;

@@ -1,16 +1,17 @@
 /*
- * halt-serve.c - who holds threads: stops them all, looks where each stands, leads it out.
+ * halt-serve.c - hold threads: stop all, look where each one stands, lead it out.
  *
- * Hides ptrace(2), and where a thread keeps the places it will go on at. The caller is a
- * process: a child that shares the program's memory (halt.c), or one that a reader has
- * started. What it does and why it is sound is told in halt.c.
+ * Hides ptrace(2), and where a thread keeps the places it will go on at. The holder, which
+ * calls this, is a process: a child that shares the program's memory (halt.c), or one that a
+ * reader has started. halt.c tells what the holder does and why that is sound.
  *
- * A thread goes on at its program counter, and at each one that a signal's frame keeps which
- * a handler of it will return to. Frames lie on stacks; one stack leads to the next, where a
- * frame keeps a stack pointer that is elsewhere. So from each stack pointer up to the end of
- * the mapping every word is looked at: is it in a frame? May it be a place in a row? What may
- * be, and is in no frame, is not understood, and the row is refused; but on the stack of who
- * asks, which is full of flick's own.
+ * A thread goes on at its program counter, and at the program counter in each signal frame
+ * that a handler of the thread will return to. Frames lie on stacks. One stack leads to the
+ * next, where a frame keeps a stack pointer that is elsewhere. So every word is looked at,
+ * from each stack pointer up to the end of the mapping: is the word in a frame? May it be a
+ * place in a row? A word that may be such a place, and is in no frame, is not understood,
+ * and the row is refused. The asker's stack is the exception: it is full of flick's own
+ * places.
  */
 #include <sys/mman.h>
 
@@ -35,7 +36,7 @@ struct lead { uintptr_t at, to; };	/* a frame's pc is kept there */
 struct range { uintptr_t lo, hi; };
 
 struct holder {
-	int pid, memory;		/* processes: of the threads; that has their memory */
+	int pid, memory;		/* processes: the threads'; one that has their memory */
 	struct fl_halt *mail;
 	struct fl_halt_row *rows;
 	size_t n_rows;
@@ -54,7 +55,7 @@ struct holder {
 
 /* ---- stop ------------------------------------------------------------------------ */
 
-/* It may be a thread of the program, or of who waits beside it. */
+/* The asker may be a thread of the program, or one of a process that waits beside it. */
 static bool asker_has_gone(const struct holder *h)
 {
 	struct fl_thread_status s;
@@ -91,8 +92,8 @@ static int meet_thread(void *arg, int tid)
 	return 0;
 }
 
-/* Is it where no stop reaches it? vfork's child has its memory, or a device keeps it; or it
- * waits a moment for who maps memory. */
+/* Is the thread where no stop reaches it? vfork's child has its memory, or a device keeps it;
+ * or the thread waits for a moment until another one has mapped memory. */
 static bool is_deaf(const struct holder *h, int tid)
 {
 	struct fl_thread_status s;
@@ -100,8 +101,8 @@ static bool is_deaf(const struct holder *h, int tid)
 	return !fl_os_thread_status(h->pid, tid, &s) && s.state == 'D';
 }
 
-/* Who is deaf at each look for STUCK_NS does not stop. One that had no processor for longer,
- * and is met when it is deaf for a moment, does. */
+/* A thread that is deaf at each look for STUCK_NS counts as stuck. A thread that had no
+ * processor for longer than that, and is deaf at one look, does not: it will stop. */
 static int await_stop(struct holder *h, struct halted *t)
 {
 	enum { LOOKS = 64, PAUSE_US = 20 };
@@ -124,8 +125,8 @@ static int await_stop(struct holder *h, struct halted *t)
 	return 0;
 }
 
-/* All are stopped when a pass has met as many threads as there were, and no new one: who
- * creates threads was stopped before. */
+/* All are stopped when a pass has met as many threads as there were, and no new one: a
+ * thread that might create others was stopped before. */
 static int stop_all(struct holder *h)
 {
 	size_t waited = 0;
@@ -147,7 +148,7 @@ static int stop_all(struct holder *h)
 	return err;
 }
 
-/* One that has not stopped yet, or never will, is let go by the end of this process. */
+/* A thread that has not stopped yet, or never will, is let go by the end of this process. */
 static void release_all(struct holder *h)
 {
 	for (size_t i = 0; i < h->n; i++) {
@@ -181,7 +182,7 @@ static void refuse_row(struct holder *h, const struct fl_halt_row *r)
 	h->bad = r - h->rows;
 }
 
-/* Where a thread goes on that would at `pc`; 0: there. */
+/* Where to lead a thread that would go on at `pc`; 0: it stays there. */
 static uintptr_t lead_out(struct holder *h, uintptr_t pc)
 {
 	const struct fl_halt_row *r = may_be_in_row(h, pc) ? row_at(h, pc) : NULL;
@@ -215,7 +216,7 @@ static const struct range *mapping_at(const struct holder *h, uintptr_t a)
 	return i && a < h->maps[i - 1].hi ? &h->maps[i - 1] : NULL;
 }
 
-/* From `sp` on; what has been looked at is not looked at again. */
+/* Note the stack from `sp` on, unless it is part of a stack that is noted already. */
 static int add_stack(const struct holder *h, struct stacks *s, uintptr_t sp)
 {
 	const struct range *m;
@@ -245,9 +246,10 @@ static int take_signal_frame(struct holder *h, struct stacks *s,
 	return add_stack(h, s, f->sp);
 }
 
-/* The word at `at` of a stack may be a place in a row. The pc of a frame is led elsewhere
- * when the frame's mark is met. Who asks has just read the code, and knows its places. An
- * entry that is led to from before it is such a place, and who comes there stays. */
+/* The word at `at` of a stack may be a place in a row. If the word is the pc of a frame, it
+ * is led elsewhere when the frame's mark is met. The asker's stack may hold such places,
+ * because it has just read the code. An entry whose window begins before it is a place in a
+ * row, too, and a thread that comes there stays. */
 static void check_word(struct holder *h, uint64_t word, uintptr_t at)
 {
 	const struct fl_halt_row *r = row_at(h, word);
@@ -342,7 +344,8 @@ static int look_at_all(struct holder *h)
 
 /* ---- lead out -------------------------------------------------------------------- */
 
-/* From here on whoever is let go stands where it may, whether anything is stored or not. */
+/* Behind this, each thread that is let go stands at a good place, whether new bytes are
+ * stored or not. */
 static int lead_all(struct holder *h)
 {
 	for (size_t i = 0; i < h->n_leads; i++) {
@@ -408,8 +411,8 @@ static int read_asked(struct holder *h)
 	return 0;
 }
 
-/* The asker stores. It does not take long, but may be kept from its core, or be stopped:
- * nobody may go on before it has. */
+/* The asker stores. That does not take long, but the asker may be kept from its core, or be
+ * stopped: no thread may go on before the asker is done. */
 static void await_stores(struct holder *h)
 {
 	enum { LOOK_US = 20000 };
@@ -421,7 +424,7 @@ static void await_stores(struct holder *h)
 			return;
 }
 
-/* False: who asked does not want it any more. */
+/* False: the asker has stopped waiting. */
 static bool tell_held(struct holder *h)
 {
 	uint32_t asked = FL_HALT_ASKED;

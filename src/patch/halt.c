@@ -1,62 +1,63 @@
 /*
  * halt.c - bytes of several instructions become one while other threads run.
  *
- * Where the old bytes are more than one instruction, a thread may stand behind the first: it
- * would go on in the middle of the new one. No order of stores helps it, so all threads are
- * stopped for a moment, and who stands there is led to a copy. A thread cannot stop the
- * others of its process unseen: signals end system calls, and can be blocked. A tracer can.
- * The tracer is a child that shares this memory and ends behind it; where none may trace,
- * one that the reader has (patch.h).
+ * Where the old bytes are more than one instruction, a thread may stand behind the first,
+ * and would go on in the middle of the new one. No order of stores helps that thread. So
+ * all threads are stopped for a moment, and a thread that stands there is led to a copy. A
+ * thread cannot stop the others of its process unseen: signals end system calls, and can be
+ * blocked. A tracer can. The tracer is a child that shares this memory and ends when the
+ * threads go on; where no child may trace, the reader has one (patch.h).
  *
  * PROTOCOL
- *	who asks				who holds (halt-serve.c)
+ *	the asker				the holder (halt-serve.c)
  *	rows are made, all that may fail has,
  *	pages are there; the lock of syncs
  *	step = ASKED			(A)	read rows			(F)
  *						stop each thread but the asker; again
  *						until a pass meets no other
  *						look at each: pc, signal frames
- *						lead out who stands in a row
+ *						lead out each that is in a row
  *	step == HELD ?			(E)	step = HELD			(B)
  *	store all new bytes
  *	step = STORED			(C)	step == STORED ?		(D)
  *						let all go
  *	step == OVER ?			(E)	step = OVER			(G)
  * INVARIANT
- *	1 While new bytes are stored, and from then on, no thread stands in a row but at its
+ *	1 While new bytes are stored, and from then on, no thread stands in a row behind its
  *	  first byte, and none returns there.
  *	2 No core goes on with bytes that it fetched before.
  *	3 A thread that is led out does what it would have done.
- *	4 Who asks waits for nothing that a held thread has.
- *	5 What is refused has changed nothing that the program can see.
+ *	4 The asker waits for nothing that a held thread has.
+ *	5 A set that is refused has changed nothing that the program can see.
  * WHY
  *	1 A thread goes on at its pc, or at one that a signal's frame keeps. Nobody returns
- *	  there: no call returns into a row (copy/: such a body has no copies, and is
- *	  refused), so neither a frame nor a jmp_buf, which keeps what setjmp returns to,
- *	  has such a place. Nobody jumps there: a function whose own branch, landing pad or
- *	  jump through a register may lead there has no copies either (copy/heights.c), and
- *	  that of others is refused before (FLE_INTO). Signal frames are on stacks that are
- *	  looked at whole; a word that may be such a place, and is in no frame, refuses the
- *	  row. Who creates threads has stopped. Who is in a system call stands behind it or,
- *	  when that begins anew, at it, in the copy alike. The kernel leads who is in a
- *	  restartable sequence to where that is aborted: such functions are refused
- *	  (FLE_RSEQ).
+ *	  into a row, because no call has its return address there (copy/: a body with such
+ *	  a call has no copies, and is refused). So neither a frame nor a jmp_buf, which
+ *	  keeps what setjmp returns to, has such a place. Nobody jumps into a row: a
+ *	  function whose own branch, landing pad or jump through a register may lead there
+ *	  has no copies either (copy/heights.c), and a jump from another function was
+ *	  refused before (FLE_INTO). Signal frames are on stacks that are looked at whole; a
+ *	  word that may be such a place, and is in no frame, refuses the row. Threads that
+ *	  create threads have stopped. A thread in a system call stands behind the call or,
+ *	  when the call begins anew, at it; the copy has both places. The kernel leads a
+ *	  thread in a restartable sequence to where the sequence is aborted: functions with
+ *	  one are refused (FLE_RSEQ).
  *	2 A stop goes through the kernel, which serialises on the way back (OS18).
  *	3 The copy is what the jump leads to while the probe is off: the same instructions, of
- *	  the body. Of NOPs it is what stands behind them.
- *	4 It stores, and that is all. Threads that want a lock wait for it in the kernel, where
- *	  they are stopped as well. The lock of syncs is had before: no two askers, and no
- *	  sync by a tracer.
- *	5 To be led to the copy is harmless before new bytes are stored, too.
+ *	  the body. The copy of NOPs is what stands behind them.
+ *	4 The asker stores, and does nothing else. Threads that want a lock wait for it in the
+ *	  kernel, where they are stopped as well. The asker takes the lock of syncs before:
+ *	  there are no two askers, and no sync by a tracer meanwhile.
+ *	5 A thread that is led to the copy before new bytes are stored takes no harm.
  * FAILURE
- *	All before the first store. Nobody may trace (a debugger does; Yama, seccomp):
- *	FLE_THREADS. A thread does not stop, as vfork's child has its memory: -ETIMEDOUT, which
- *	is FLE_STUCK to who has a set; who can wait tries again when it may stop (arm.c). A
- *	holder that is itself kept from stopping threads, as by an exec that waits for those
- *	it holds, ends by a timer, and all go on. Who kills the holder while bytes are
- *	stored lets threads go on too early: so it is a process of its own, which lives for
- *	that moment. A context that a handler of the program's has put aside, to go on with
- *	it later, is not seen (OS29).
+ *	All before the first store. FLE_THREADS: nobody may trace (a debugger does already;
+ *	Yama, seccomp). -ETIMEDOUT: a thread does not stop, for instance because vfork's child
+ *	has its memory. The owner of a set gets that as FLE_STUCK, and tries again later if
+ *	it can wait (arm.c). A holder that is itself kept from stopping threads, as by an exec
+ *	that waits for the held ones, ends by a timer, and all threads go on. Whoever kills
+ *	the holder while bytes are stored lets threads go on too early: so the holder is a
+ *	process of its own, which lives for that moment only. A context that a handler of the
+ *	program's has put aside, to go on with it later, is not seen (OS29).
  *	The model is tests/model/halt.pml.
  */
 #include "halt.h"
@@ -66,13 +67,13 @@
 enum { LOOK_US = 20000, WAY_LOOK_US = 1000 };
 
 static struct fl_halt own;		/* of a child; under the lock of syncs, as all here */
-static struct fl_halt *now;		/* the one that holds */
-static uint64_t signals;		/* while it does */
-static bool needs_leave;		/* Yama: must be allowed to, each time */
+static struct fl_halt *now;		/* of the holder; NULL: nobody is asked */
+static uint64_t signals;		/* the caller's mask, while threads are held */
+static bool needs_leave;		/* Yama: a child must be allowed to, each time */
 static int child;			/* 0: none */
-static int parent;			/* its, this process */
+static int parent;			/* of `child`: this process */
 static uint32_t n_moved;
-static int32_t stuck;			/* of who held last, as in struct fl_halt */
+static int32_t stuck;			/* of the last holder, as in struct fl_halt */
 static uint64_t kept_at, kept;
 
 static struct fl_halt *outside;		/* constant, as is_there */
@@ -84,7 +85,7 @@ void fl_halt_by(struct fl_halt *mail, bool (*there)(void))
 	is_there = there;
 }
 
-/* ---- who holds ------------------------------------------------------------------- */
+/* ---- the holder ------------------------------------------------------------------ */
 
 static bool child_is_there(void)
 {
@@ -105,7 +106,7 @@ static int hold_parent(void *arg)
 	return 0;
 }
 
-/* ---- who asks -------------------------------------------------------------------- */
+/* ---- the asker ------------------------------------------------------------------- */
 
 static void say(struct fl_halt *mail, enum fl_halt_step step)
 {
@@ -115,7 +116,7 @@ static void say(struct fl_halt *mail, enum fl_halt_step step)
 	fl_os_futex_wake(&mail->step, 1);
 }
 
-/* 0: held, or why not. If who was asked has gone it is not asked any more. */
+/* 0: threads are held; else why not. A holder that has gone is not asked any more. */
 static int await(struct fl_halt *mail, bool (*there)(void))
 {
 	uint32_t step, asked = FL_HALT_ASKED;
@@ -185,7 +186,8 @@ static int ask_outside(const struct fl_halt *what)
 	return await(outside, is_there);
 }
 
-/* What stands against a row is told as it is; that nobody can hold threads, alike. */
+/* An error about a row, or about a thread that does not stop, is final. Any other error
+ * means that no child can hold threads: then the process outside is asked, if there is one. */
 static int ask_anybody(const struct fl_halt *what)
 {
 	int err = ask_children(what);
@@ -253,7 +255,7 @@ uint32_t fl_halt_moved(void)
 	return n_moved;
 }
 
-/* Nobody else asks before all have been let go. */
+/* The lock of syncs is kept until all threads have been let go: nobody else asks before. */
 void fl_halt_end(void)
 {
 	uint64_t before = signals;

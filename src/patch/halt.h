@@ -1,6 +1,6 @@
 /*
- * halt.h - every other thread stands still for a moment. Private to patch/, but for what
- * patch.h shows of it.
+ * halt.h - every other thread stands still for a moment. Private to patch/; the rest of
+ * halt.c is in patch.h.
  */
 #ifndef FL_HALT_H
 #define FL_HALT_H
@@ -8,10 +8,10 @@
 #include "patch.h"
 
 /*
- * Hold all threads but the caller and flick's own, none of which then stands in a row's bytes
- * but at its first, nor returns there from a handler. 0, FLE_STANDS with the row, -EPERM or
- * another -errno: nobody can hold them. Signals are blocked until end. In between the caller
- * stores, and takes no lock.
+ * Hold all threads except the caller and flick's own. No held thread stands in a row behind
+ * its first byte, or returns there from a handler. 0, FLE_STANDS with the row, -ETIMEDOUT: a
+ * thread does not stop, -EPERM or another -errno: nobody can hold threads. Signals are
+ * blocked until end. In between the caller stores, and takes no lock.
  */
 int fl_halt_begin(struct fl_halt_row *rows, size_t n, size_t *bad);
 void fl_halt_end(void);
@@ -20,10 +20,10 @@ uint32_t fl_halt_moved(void);
 
 /* ---- held.c, commit.c ------------------------------------------------------------ */
 
-/* Store a set that has been taken while threads are held. 0, FLE_STANDS, FLE_STUCK, FLE_LOOPS,
- * FLE_THREADS, -ENOMEM; then nothing is stored, and it is still taken. */
+/* Store a set that has been taken, while threads are held. 0, FLE_STANDS, FLE_STUCK, FLE_LOOPS,
+ * FLE_THREADS, -ENOMEM; after an error nothing is stored, and the set is still taken. */
 int fl_set_store_held(struct fl_set *, size_t *bad);
-/* It is made. */
+/* The change has been made: note whether it gave old bytes back to a row at an inner start. */
 void fl_set_note_inner(const struct fl_change *);
 
 #endif

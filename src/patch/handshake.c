@@ -1,8 +1,8 @@
 /*
  * handshake.c - interrupt every other thread, once, and know that it happened.
  *
- * Hides the signal: SIGURG to one thread after the other; whom to signal is round.c's.
- * The handler is interrupt.c's.
+ * Hides the signal: SIGURG goes to one thread after the other. round.c chooses the threads,
+ * and the handler is in interrupt.c.
  *
  * PROTOCOL
  *	sender				interrupted thread (any signal blocked)
@@ -11,40 +11,43 @@
  *	make the handler ours		round = current		(B)
  *	send SIGURG			serialise its core
  *	wait for answers		serve the mark, answers + 1, wake
- *	pass; who is left and has no	the program's handler, or make an
- *	signal pending gets another	interrupted call again
+ *	pass; a thread that is left,	the program's handler, or make an
+ *	and has no signal pending,	interrupted call again
+ *	gets another signal
  * INVARIANT
- *	1 No thread is waited for that will not answer, but one that blocks
- *	  SIGURG (until it rests), or cannot be scheduled.
+ *	1 Each thread that is waited for will answer. There are two exceptions: a
+ *	  thread that blocks SIGURG (until it rests), and one that cannot be scheduled.
  *	2 No SIGURG of the program's is lost.
  *	3 The program sees no EINTR that it would not see without us.
  *	4 A signal does no harm, however late it comes.
  * WHY
- *	1 Who holds one of flick's locks, or is about to sleep for one, blocks SIGURG.
- *	  Who waits sleeps in the kernel, which is rest for FL_WHO_CORES, the one that
- *	  syncs are made with; so the sender may hold what he waits for, the
- *	  lock of the syncs, too. Who holds one and runs answers when he
- *	  unlocks it, or leaves his core before (round.c, `switches`).
- *	  A signal can get lost: in a sigwait(), or to an action that the program
- *	  has just installed. So it is sent again. Any SIGURG is an answer, whoever
- *	  sent it: (A) pairs with (B), who has seen the round's number serialises its core
- *	  behind the stores. An answer counts once (round.c, 2). Who ends is served.
- *	2 One is pending for a thread at a time (OS17): ours may stand for one of the
- *	  program's. So every one goes on to the program's handler.
- *	3 Who sleeps in a system call is not interrupted unless everybody is
- *	  asked for (FL_WHO_ALL). It may go to sleep between look and signal.
- *	  SA_RESTART takes care of most calls. The others are made again, if
- *	  they can be (os/restart.c) and told (arch/CPU/resume.c), and the
- *	  program catches no signal: otherwise EINTR may be its own handler's,
- *	  and it knows of EINTR.
- *	4 The default action is to ignore it (OS17): so does an image that exec has
- *	  started meanwhile, and a program whose action has been put back.
+ *	1 A thread that holds one of flick's locks, or is about to sleep for one, blocks
+ *	  SIGURG. A thread that waits for a lock sleeps in the kernel, which is rest for
+ *	  FL_WHO_CORES, the kind of round that syncs use. So the sender may hold the very
+ *	  lock that the thread waits for, even the lock of the syncs. A thread that holds
+ *	  a lock and runs answers when it unlocks, or leaves its core before (round.c,
+ *	  `switches`). A signal can get lost: in a sigwait(), or to an action that the
+ *	  program has just installed. So the signal is sent again. Any SIGURG makes a
+ *	  thread answer, whoever sent it: (A) pairs with (B), so a thread that has seen
+ *	  the round's number serialises its core behind the stores. An answer counts once
+ *	  (round.c, 2). A thread that ends is served.
+ *	2 One SIGURG is pending for a thread at a time (OS17): a signal of ours may stand
+ *	  for one of the program's. So every SIGURG goes on to the program's handler.
+ *	3 A thread that sleeps in a system call is interrupted only where everybody is
+ *	  asked (FL_WHO_ALL), or if it goes to sleep between look and signal.
+ *	  SA_RESTART takes care of most calls. Each other call is made again, if that is
+ *	  possible (os/restart.c), the call can be told (arch/CPU/resume.c), and the
+ *	  program catches no signal. Otherwise EINTR may come of the program's own
+ *	  handler, and the program knows of EINTR.
+ *	4 The default action is to ignore SIGURG (OS17). An image that exec has started
+ *	  meanwhile does so, and a program whose action has been put back.
  * FAILURE
- *	Only by time. A signal may then still be on its way. What the program may
- *	notice: sigaction(SIGURG) shows our handler; its own handler for SIGURG gets
- *	some that nobody in the program has sent; a thread in sigwait() for SIGURG, or
- *	what exec starts with it blocked, may get ours; one that it ignores, and sends
- *	itself, may make a call say EINTR where it catches other signals.
+ *	Only by time. A signal may then still be on its way. The program may notice
+ *	this: sigaction(SIGURG) shows our handler; the program's handler for SIGURG gets
+ *	signals that nobody in the program has sent; a thread in sigwait() for SIGURG, or
+ *	an image that exec starts with SIGURG blocked, may get ours; a SIGURG that the
+ *	program ignores, and sends itself, may make a call say EINTR where the program
+ *	catches other signals.
  */
 #include <limits.h>
 
@@ -55,8 +58,8 @@
 enum { RESEND_US = 1000, PAUSE_US = 100 };
 
 #define BIT(sig) (1ull << ((sig) - 1))
-/* What is caught but comes of no other thread's doing, or is the C library's
- * own: their handlers make no call return EINTR that a program waits for. */
+/* Signals that a thread causes itself, and those of the C library: their handlers make no
+ * call return the EINTR that a program waits for. */
 #define SYNCHRONOUS (BIT(SIGTRAP) | BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGILL) | \
 		     BIT(SIGFPE) | BIT(SIGSYS) | BIT(32) | BIT(33))
 #define OURS BIT(FL_SYNC_SIGNAL)
@@ -72,7 +75,7 @@ int fl_handshake_open(void)
 	return err ? err : fl_os_signal_thread(fl_os_tid(), 0);
 }
 
-/* Whom it no longer reaches has ended, which the next pass sees. */
+/* A thread that the signal does not reach has ended, which the next pass sees. */
 static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s,
 	       enum fl_asked asked)
 {
@@ -89,7 +92,7 @@ static int ask(struct fl_round *r, int tid, const struct fl_thread_status *s,
 	return err == -ESRCH ? 0 : err;
 }
 
-/* Until `n` have answered, or for a moment. */
+/* Wait until `n` threads have answered, or for a moment. */
 static void await(uint32_t from, size_t n)
 {
 	uint32_t now;
@@ -99,7 +102,7 @@ static void await(uint32_t from, size_t n)
 			return;
 }
 
-/* Flick's own thread does, and the caller may. */
+/* Does the thread run with SIGURG blocked? Flick's own thread always does, and is not meant. */
 static bool blocks(int tid)
 {
 	struct fl_thread_status s;
@@ -114,10 +117,10 @@ static int blocks_now(void *arg, int tid)
 	return blocks(tid);
 }
 
-/* For a second? The C library blocks every signal for a moment around thread
- * creation, handlers may, and a busy machine may stop a thread just then. Where
- * threads come and go there is always some thread that blocks it; so each is waited
- * for by itself. */
+/* Does the thread block SIGURG for a second? The C library blocks every signal for a moment
+ * around thread creation, a handler may do so, and a busy machine may stop a thread just
+ * then. Where threads come and go some thread blocks SIGURG at any moment; so each thread
+ * is waited for by itself. */
 static int keeps_blocking(void *arg, int tid)
 {
 	enum { FIRST_US = 250, LAST_US = 512000 };

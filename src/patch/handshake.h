@@ -6,18 +6,19 @@
 
 enum { FL_FOR_EVER = -1 };
 
-/* Memory and rights, once. 0 or -errno. */
+/* Get memory and check rights, once. 0 or -errno. */
 int fl_handshake_open(void);
-/* Interrupt whom `who` says by FL_SYNC_SIGNAL. On return each of them has executed a
+/* Interrupt the threads of `who` by FL_SYNC_SIGNAL. On return each of them has executed a
  * serialising instruction since the call. 0,
  * FLE_SIGBLOCK or -ETIMEDOUT after `timeout_us`, -errno when /proc cannot be
  * read. One caller at a time: under the lock of sync.c. */
 int fl_handshake(enum fl_who who, int64_t timeout_us);
-/* Does some thread keep that signal blocked while it runs? 0, FLE_SIGBLOCK. */
+/* FLE_SIGBLOCK if some thread keeps that signal blocked while it runs; else 0 or -errno. */
 int fl_handshake_ready(void);
-/* In the handler, whoever sent the signal. */
+/* Called in the handler, whoever sent the signal. */
 void fl_handshake_answer(void);
-/* The handler has done nothing else: let a system call that was interrupted go on. */
+/* Called when the signal went to no handler of the program's: let a system call that was
+ * interrupted go on. */
 void fl_handshake_call_again(void *ucontext);
 
 #endif

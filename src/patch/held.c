@@ -1,7 +1,7 @@
 /*
  * held.c - a set that takes in rows of instructions is stored while other threads are held.
  *
- * Hides the rows that are told to who holds (halt.c). All that may fail comes first: places
+ * Hides the rows that the holder is told (halt.c). All that may fail comes first: places
  * are taken and are as staged, rows are made, pages are there to be stored to. Then all
  * threads stop, and every place of the set gets its new bytes by plain stores.
  */
@@ -17,7 +17,7 @@ struct rows {
 	size_t n, bytes;
 };
 
-/* Who stands at a start stays there: that is one of what comes, too. */
+/* A thread that stands at a start stays there: the new bytes have an instruction there, too. */
 static void keep_starts(const struct fl_patch *p, struct fl_halt_row *r)
 {
 	for (size_t k = 1; k < p->len; k++)
@@ -42,7 +42,7 @@ static int add_halt_row(struct rows *rows, const struct fl_change *c)
 	return 0;
 }
 
-/* ---- ascending: a heap, as there is no sort to be had here --------------------- */
+/* ---- ascending: a heap sort, because the C library's qsort() is not to be had -- */
 
 static void sift_down(struct fl_halt_row *r, size_t i, size_t n)
 {
@@ -100,7 +100,8 @@ static int make_halt_rows(const struct fl_set *set, struct rows *rows, size_t *b
 	return err;
 }
 
-/* A page that is stored to first is copied: better now. Not every kernel knows how. */
+/* The first store to a page makes the kernel copy it. Let it do so before threads stop, if it
+ * knows how. */
 static void touch_pages(const struct fl_set *set)
 {
 	uintptr_t last = 0;
@@ -126,7 +127,7 @@ static size_t change_at(const struct fl_set *set, uintptr_t at)
 	return i;
 }
 
-/* Some do not stop just now, or stand where they will not for long. */
+/* Try again for threads that do not stop just now, or stand in a row for a moment. */
 static int halt(const struct fl_set *set, const struct rows *rows, size_t *bad)
 {
 	enum { TRIES = 3, PAUSE_US = 3000 };
@@ -142,7 +143,7 @@ static int halt(const struct fl_set *set, const struct rows *rows, size_t *bad)
 	return err == FLE_STANDS ? err : err == -ETIMEDOUT ? FLE_STUCK : FLE_THREADS;
 }
 
-/* ---- while they are --------------------------------------------------------------- */
+/* ---- while threads are held ------------------------------------------------------- */
 
 static void store_all(struct fl_set *set)
 {

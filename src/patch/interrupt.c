@@ -1,5 +1,5 @@
 /*
- * interrupt.c - the SIGURG handler of a process whose cores are synchronised by it.
+ * interrupt.c - the SIGURG handler, for processes whose cores are synchronised by SIGURG.
  *
  * Hides that the program has an action for SIGURG, too.
  *
@@ -16,15 +16,15 @@
  *	  for one of the program's, and every signal goes to the program's handler.
  *	  A handler that the program installs later finds ours as the one before it, and
  *	  may call ours. Our handler comes before that one again at the next sync. So
- *	  `stood` keeps those that ours has come before, in order:
+ *	  `stood` keeps the handlers that ours has come before, in order:
  *
  *		stood[0] <- ours <- stood[1] <- ours	`<-`: was there before
  *
  *	  A signal goes to the last of `stood`. When that handler calls ours for the same
  *	  signal, the signal goes to the one before, and so on.
- *	  (A) pairs with (B): who reads `n_stood` reads handlers that are written.
- *	2 An answer is to the round that the thread finds (handshake.c, INVARIANT 1); in a
- *	  round that has served the thread it is none (round.c, INVARIANT 2).
+ *	  (A) pairs with (B): a thread that reads `n_stood` reads handlers that are written.
+ *	2 A thread answers the round that it finds (handshake.c, WHY 1). If that round has
+ *	  served the thread, the answer changes nothing (round.c, INVARIANT 2).
  * FAILURE
  *	More than DEEPEST handlers in a chain: the oldest is forgotten.
  */
@@ -39,7 +39,7 @@
 enum { IGNORE = 1 };		/* SIG_DFL and SIG_IGN are 0 and 1 as the kernel has them */
 enum { DEEPEST = 8 };
 
-static struct fl_os_sigaction stood[DEEPEST];	/* W one caller at a time, as installing */
+static struct fl_os_sigaction stood[DEEPEST];	/* W the installer, one at a time */
 static uint32_t n_stood;
 static bool installed;
 
@@ -73,9 +73,10 @@ static void call_program(struct fl_os_sigaction *a, int sig, siginfo_t *info, vo
 }
 
 /* Called by the kernel, or by a handler of the program's that passes the signal on to the
- * one before it. The latter has the context of a signal that this thread is passing, one
- * step further; but a context that the kernel has just delivered is a new signal, though
- * an older one, whose handler was left by siglongjmp(), had the same address. */
+ * one before it. Such a handler passes the context of the signal that this thread is passing
+ * on, which is one step further then. A context that the kernel has just delivered is a new
+ * signal, even if it has the address of an older one whose handler was left by
+ * siglongjmp(). */
 static void on_interrupt(int sig, siginfo_t *info, void *uc)
 {
 	bool is_delivered = fl_arch_is_delivered(uc, __builtin_dwarf_cfa());
@@ -106,7 +107,8 @@ static uint32_t find(const struct fl_os_sigaction *a)
 	return i;
 }
 
-/* Ours is about to come before `a`. What calls nobody has nobody behind it. */
+/* Our handler is about to come before `a`. An action that is no handler calls no other, so
+ * nothing behind it is kept. */
 static void keep(const struct fl_os_sigaction *a)
 {
 	uint32_t i = is_handler(a) ? find(a) : 0;
@@ -117,8 +119,8 @@ static void keep(const struct fl_os_sigaction *a)
 	store_release(&n_stood, i + 1);			/* (B) pairs with (A) */
 }
 
-/* A handler of the program's is called on the stack, and lets calls end, as it asked
- * for. Else nobody is to notice. */
+/* A handler of the program's runs on the stack that it asked for, and ends system calls or
+ * not, as it asked for. If there is none, nobody is to notice our signal. */
 static uint64_t flags_before(const struct fl_os_sigaction *a)
 {
 	const uint64_t unseen = SA_ONSTACK | SA_RESTART;
@@ -126,7 +128,7 @@ static uint64_t flags_before(const struct fl_os_sigaction *a)
 	return is_handler(a) ? a->flags & unseen : unseen;
 }
 
-/* `old` is the action of the program's, or was a moment ago. */
+/* `old` is the program's action, or was a moment ago. */
 static int come_before(struct fl_os_sigaction *old)
 {
 	struct fl_os_sigaction ours = { .handler = on_interrupt, .mask = ~0ull };

@@ -4,11 +4,11 @@
 
 #include "patch.h"
 
-/* Our handler is the one that gets it. Called before each signal that is sent, since
- * the program may have installed a handler of its own. */
+/* Make our handler the one that gets the signal. Called before each signal that is sent,
+ * because the program may have installed a handler of its own. */
 int fl_interrupt_install(void);
-/* Put the program's own action back. Nobody sends any meanwhile: under the lock of
- * sync.c. */
+/* Put the program's own action back. The caller has the lock of sync.c: nobody sends the
+ * signal meanwhile. */
 void fl_interrupt_close(void);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * motion.c - whose a place is while its bytes change.
  *
- * Hides the claim. An atomic access to each place costs four times what its switch does.
- * So a place has two marks, side by side in one word: `one`, of who moves a few places,
- * and `set`, of a set of many, which marks by plain stores, many for one fence.
+ * Hides the claim. An atomic access to a place costs four times what its switch does. So a
+ * place has two marks, side by side in one word. `one` is the mark of a thread that moves a
+ * few places. `set` is the mark of a set of many, which makes its marks by plain stores,
+ * with one fence for many marks.
  *
  * PROTOCOL
  *	few					a set, MANY places at a time
@@ -17,27 +18,29 @@
  *						set = 0				(C)
  * INVARIANT
  *	1 A place has one owner at a time.
- *	2 Of those that want one place at a time, and no other, one gets it.
- *	3 Its owner sees all that the last one did.
+ *	2 When several threads want one place, and no other, one of them gets it.
+ *	3 The owner of a place sees all that the last owner did.
  *	4 Nobody waits.
  * WHY
- *	1 Of one and set: (A) is done in memory before the store of `set` is, and then (E),
- *	  which is behind the fence, sees it; or after it, and then it finds the word
- *	  taken. The word is the sum of both marks, whoever stores a part of it (HW14).
- *	  Of two sets: only one stores marks at a time, and it finds the other's, as these
- *	  were in memory before `claiming` was 0 again. Of two ones: (A) is atomic.
- *	2 Who loses by (A) has found a mark of an owner, or of a set that asks. That set
- *	  gets the place, unless (E) finds `one`: then that one has it. A set that
- *	  loses at one of its places has none.
- *	3 (A) and (E) acquire what (C) released; so does (D), of a set.
+ *	1 `one` against `set`: if (A) reaches memory before the store of `set`, then (E),
+ *	  which is behind the fence, sees (A). If (A) comes after that store, (A) finds the
+ *	  word taken. The word is the sum of both marks, whoever stores a part of it (HW14).
+ *	  Set against set: only one set stores marks at a time. It finds the other's marks,
+ *	  because these were in memory before `claiming` was 0 again. `one` against `one`:
+ *	  (A) is atomic.
+ *	2 A thread that loses by (A) has found the mark of an owner, or of a set that asks.
+ *	  That set gets the place, unless (E) finds `one`: then the thread that stored
+ *	  `one` has the place. This does not hold for a set of several places, which gives
+ *	  all of them up when it loses at one.
+ *	3 (A) and (E) acquire what (C) of a `one` released; (A) and (D) that of a set.
  *	4 `claiming` is tried, not waited for.
  * FAILURE
  *	None. A copy of the process by bare clone may find `claiming` 1 for ever: its sets
- *	claim one place after the other. (Of a fork's: patch/fork.c.)
+ *	claim one place after the other. (The child of a fork: patch/fork.c.)
  */
 #include "motion.h"
 
-enum { FEW = 4 };		/* so many atomic accesses cost more than the fence */
+enum { FEW = 4 };		/* atomic accesses; as many cost more than the fence */
 
 static uint32_t claiming;
 
@@ -50,7 +53,7 @@ static size_t take_each(const struct fl_change *c, size_t n)
 	return i;
 }
 
-/* A place that is in the set twice has our own mark. */
+/* Marks places until it meets a mark; a place that is in the set twice has our own. */
 static size_t mark(const struct fl_change *c, size_t n)
 {
 	size_t i = 0;

@@ -23,7 +23,7 @@ static inline void fl_motion_leave(struct fl_patch *p)
 	store_release(&p->motion.one, 0);
 }
 
-/* The same of one that fl_motion_take_all() has claimed. */
+/* The same for a place that fl_motion_take_all() has claimed. */
 static inline void fl_motion_leave_of(struct fl_patch *p)
 {
 	if (load_relaxed(&p->motion.one))
@@ -33,7 +33,7 @@ static inline void fl_motion_leave_of(struct fl_patch *p)
 		store_release(&p->motion.set, 0);
 }
 
-/* Claim places, the first ones of `n`: how many. */
+/* Claim `n` places, from the first on, until one belongs to somebody else: how many. */
 size_t fl_motion_take_all(const struct fl_change *, size_t n);
 
 /* In fork's child, where no other thread is. */

@@ -1,13 +1,12 @@
 /*
  * near.c - memory within branch reach of a module's text.
  *
- * Hides the search for a gap in the address space. It looks downwards from the
- * module first: above a program lies its heap, which must be able to grow. Above, the next
- * block ends where the one before began, as far up as branches reach. The
- * gap is taken with MAP_FIXED_NOREPLACE, so losing a race against another
- * mmap() only means to look on. Hides, too, that where no page may be writable
- * and executable, not even one after the other, code is the second view of a
- * memory file.
+ * Hides the search for a gap in the address space. The search looks below the module first:
+ * above a program lies its heap, which must be able to grow. Above the module, blocks begin
+ * as far up as branches reach, and each next block ends where the one before began. The gap
+ * is taken with MAP_FIXED_NOREPLACE, so a race that is lost against another mmap() only
+ * means to look on. Hides, too, that code may be the second view of a memory file: where no
+ * page may be writable and executable, not even one after the other.
  */
 #include <sys/mman.h>
 
@@ -17,7 +16,7 @@
 enum {
 	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk; half of what
 					 * branches reach, at most */
-	STACK_GUARD = 1 << 27		/* and below the main stack, which grows down */
+	STACK_GUARD = 1 << 27		/* left free below the main stack, which grows down */
 };
 
 struct gap {
@@ -33,8 +32,8 @@ static bool in_reach(const struct gap *g, uintptr_t at)
 	return fl_spans_reach(at, at + g->want, g->lowest, g->highest);
 }
 
-/* As far up as branches reach, and not where a heap or a stack grows. What is looked for may
- * be near to a few bytes in the middle of a page. */
+/* Take a gap as far up as branches reach, but not where a heap or a stack grows. The range
+ * that must be in reach may be a few bytes in the middle of a page. */
 static void consider_above(struct gap *g, uintptr_t from, const struct fl_mapping *next)
 {
 	uintptr_t end = fl_round_down(g->lowest, FL_PAGE) + FL_ARCH_REACH - FL_PAGE;
@@ -59,7 +58,7 @@ static void consider(struct gap *g, uintptr_t from, const struct fl_mapping *nex
 		consider_above(g, from, next);
 }
 
-/* Below suffices; a process may have tens of thousands. */
+/* A gap below ends the search: a process may have tens of thousands of mappings. */
 static int each_mapping(void *arg, const struct fl_mapping *m)
 {
 	struct gap *g = arg;

@@ -6,7 +6,7 @@
 #include "os/os.h"
 #include "public.h"
 
-/* A switch of one store is over when it was begun. */
+/* Only a wide switch can be begun and not finished. */
 static inline int stage(struct fl_set *set, const struct flick_change *c)
 {
 	struct fl_place *l = fl_place_of(c->patch);
@@ -20,7 +20,7 @@ static inline int stage(struct fl_set *set, const struct flick_change *c)
 	return 0;
 }
 
-/* Some are staged and taken, then the next: they are in the cache meanwhile. */
+/* Stage and take MANY places before the next ones: they stay in the cache meanwhile. */
 static int take_some(struct fl_set *set, const struct flick_change *c, size_t n, size_t *bad)
 {
 	int err = 0;

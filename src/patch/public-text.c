@@ -1,9 +1,9 @@
 /*
  * public-text.c - flick/patch.h: which pages may be stored to.
  *
- * Hides the list of ranges that were made writable for the caller, and what
- * they had before. One range a mapping; a range that is writable anyway is not
- * in the list.
+ * Hides the list of ranges that were made writable for the caller, and the rights
+ * that they had before. Each range lies in one mapping. A range that is writable
+ * anyway is not in the list.
  */
 #include <sys/mman.h>
 
@@ -133,8 +133,8 @@ static int check_mapping(void *arg, const struct fl_mapping *m)
 	return r->err || r->lo >= r->hi;
 }
 
-/* The kernel knows (5.14 and later), and tells without a look through all
- * mappings. The pages are going to be written anyway. */
+/* The kernel (5.14 and later) tells by madvise(), without a look through all mappings.
+ * That faults the pages in, but they are going to be written anyway. */
 static bool is_writable(uintptr_t at, size_t n)
 {
 	uintptr_t lo = fl_round_down(at, FL_PAGE);

@@ -2,7 +2,7 @@
  * public.c - flick/patch.h: places of the caller's own.
  *
  * Hides that a place is a claimed patch, and that an asynchronous switch is a
- * set of one that lies in the place itself.
+ * set of one change that lies in the place itself.
  */
 #include "claim.h"
 #include "fork.h"
@@ -33,13 +33,13 @@ void flick_patch_barrier(void)
 
 /* ---- taking a place and giving it up ----------------------------------- */
 
-/* The switch between off and on, once and for all. */
+/* Choose how to switch between off and on, once and for all. */
 static void choose_tactic(struct fl_patch *p)
 {
 	struct fl_span s = { 0, sizeof(fl_unit) };
 	enum fl_tactic tactic = fl_tactic_of(p, FL_OFF, FL_ON, &s);
 
-	/* where on is off any store will do */
+	/* where on and off are the same bytes any store will do */
 	p->tactic = tactic == FL_N_TACTICS ? FL_FLIP : tactic;
 	p->flip_at = s.first;
 	p->flip_bytes = s.n;
@@ -57,7 +57,7 @@ static int change(struct fl_place *l, int from, int to)
 	return c.tactic == FL_N_TACTICS ? 0 : fl_set_commit(&set, &bad);
 }
 
-/* The plan is made; the place is to stand in `state` when we return. */
+/* Claim the place, whose plan is made, and give it the bytes of `state`. */
 static int take_place(struct fl_place *l, int state)
 {
 	struct fl_patch *p = &l->patch;
@@ -80,8 +80,8 @@ static int take_place(struct fl_place *l, int state)
 	return err;
 }
 
-/* May the memory become a place? A place that is taken must not be forgotten
- * while it is in the list of claims. */
+/* May the memory become a place? A place that is still in the list of claims must not be
+ * overwritten. */
 static int check_fresh(struct fl_place *l)
 {
 	uint64_t signals;
@@ -154,8 +154,8 @@ int flick_patch_release(struct flick_patch *h)
 
 /* ---- in steps ------------------------------------------------------------ */
 
-/* A handler of this thread that came to a place where the thread holds others would
- * wait for the code it interrupted. */
+/* Must signals be blocked during the switch? A handler of this thread might come to a place
+ * where the thread holds others, and would wait there for the code that it interrupted. */
 static bool must_block(const struct fl_patch *p)
 {
 	return fl_holds(p, FL_OFF, FL_ON);
@@ -180,10 +180,10 @@ static void leave(const struct fl_place *l, const uint64_t *signals)
  * next, in one store:
  *	REST	nobody switches: start makes it STEPPED
  *	PENDING	between two steps: finish makes it STEPPED
- *	STEPPED	a thread is at it: the others are told
- * The round's number goes up when it ends. Who finishes a round of its own names it,
- * and so never steps a later one. STEPPED bears the number of its thread: in fork's
- * child that one may be gone.
+ *	STEPPED	a thread is at it: other threads get an error
+ * The round's number goes up when the round ends. A thread that finishes a round of its
+ * own names that round, and so never steps a later one. STEPPED bears the number of its
+ * thread, because that thread may be gone in fork's child.
  */
 enum turn { REST, PENDING, STEPPED };
 
@@ -216,7 +216,8 @@ static void leave_turn(struct fl_place *l, enum turn to, uint32_t round)
 	store_release(&l->turn, turn_of(to, round));	/* (B) pairs with (B) */
 }
 
-/* Threads are held no longer than it takes: nobody may ever finish. */
+/* Begin the set. If it holds threads, go on until the last byte is stored: nobody might ever
+ * call finish, and threads would be held till then. */
 static int begin_first(struct fl_place *l)
 {
 	size_t bad;
@@ -240,11 +241,11 @@ static int begin_set(struct fl_place *l, int to)
 	if (!err && l->change.from != to)
 		return begin_first(l);
 	fl_set_abandon(&l->set);
-	l->set.n = 0;				/* it stands as wanted */
+	l->set.n = 0;				/* an error, or nothing to change */
 	return err;
 }
 
-/* Begins round *mine, which is over when the place has another. */
+/* Begin round *mine, which is over once the place has another number. */
 static int start(struct fl_place *l, int to, uint32_t *mine)
 {
 	uint32_t round = round_of(l);
@@ -262,7 +263,7 @@ static int start(struct fl_place *l, int to, uint32_t *mine)
 
 enum patience { POLL, BLOCK };
 
-/* Has the ticket passed, or could it be made to? */
+/* Make the ticket pass; false if only time can do that, and `patience` is POLL. */
 static bool pass(const struct fl_place *l, enum patience patience)
 {
 	if (patience == POLL && !fl_set_passed(&l->set) && fl_patch_sync_waits())
@@ -285,7 +286,7 @@ static int step(struct fl_place *l, enum patience patience)
 /* 0 when round `round` is over, whoever ended it. */
 static int finish(struct fl_place *l, uint32_t round, enum patience patience)
 {
-	/* (B) pairs with (B): whose round another has ended goes on behind what that did */
+	/* (B) pairs with (B): if another thread has ended the round, we see what it did */
 	uint64_t turn = load_acquire(&l->turn);
 	int err;
 
@@ -342,7 +343,7 @@ static int switch_at_once(struct fl_patch *p, int to)
 	return 0;
 }
 
-/* Somebody may finish it, and begin the next round: ours is over then. */
+/* Another thread may finish our round, and begin the next: ours is over then. */
 static int switch_in_steps(struct fl_place *l, int to)
 {
 	uint32_t round;
@@ -353,7 +354,7 @@ static int switch_in_steps(struct fl_place *l, int to)
 	return err;
 }
 
-/* Apart: what one store needs shall have no frame. */
+/* Apart, so that a switch in one store needs no stack frame. */
 __attribute__((noinline))
 static int switch_wide(struct fl_place *l, int to)
 {
@@ -377,7 +378,7 @@ int flick_patch_switch(struct flick_patch *h, enum flick_state to)
 	return switch_wide(l, fl_state_of(to));
 }
 
-/* Its store was made, or not: the text says. */
+/* A switch in one store was made, or not: the text tells. False: no state has these bytes. */
 static bool is_settled(struct fl_patch *p)
 {
 	const uint8_t *now = (const uint8_t *)p->at;

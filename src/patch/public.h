@@ -7,7 +7,7 @@
 #include "flick/patch.h"
 #include "patch.h"
 
-/* Lies in the caller's struct flick_patch. */
+/* A place. It lies in the caller's struct flick_patch. */
 struct fl_place {
 	struct fl_patch patch;
 	struct fl_change change;	/* of `set`, which flick_patch_start() began */
@@ -22,7 +22,7 @@ static inline int fl_state_of(enum flick_state s)
 	return s == FLICK_ON ? FL_ON : FL_OFF;
 }
 
-/* Has flick_patch_start() begun it, and nobody finished it? */
+/* Has flick_patch_start() begun a switch that nobody has finished? */
 bool fl_place_is_begun(const struct fl_place *);
 
 static inline struct fl_place *fl_place_of(struct flick_patch *p)
@@ -30,7 +30,7 @@ static inline struct fl_place *fl_place_of(struct flick_patch *p)
 	return (struct fl_place *)p;
 }
 
-/* Are the `n` bytes at `at` writable? 0 with the view by which, -EFAULT or
+/* Are the `n` bytes at `at` writable? 0 and the view to store through, -EFAULT or
  * FLE_READONLY. public-text.c */
 int fl_text_view(uintptr_t at, size_t n, intptr_t *view);
 

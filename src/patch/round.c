@@ -1,24 +1,24 @@
 /*
  * round.c - meet every other thread of a process once.
  *
- * Hides how one can be sure to have met all while threads come and go. A mark
- * per thread id says which round asked or served the thread last.
+ * Hides how a sender can be sure to have met all threads while threads come and go. A
+ * mark per thread id says which round asked or served the thread last.
  *
  * PROTOCOL
- *	a pass lists the threads; whom this round has not served it asks
+ *	a pass lists the threads, and asks each that this round has not served
  *	the round ends with a pass that found everybody served and listed as
- *	many threads as there were when it began
+ *	many threads as there were when the pass began
  *	a thread is served by its answer (handshake.c), by the tracer
  *	(sync-stop.c), by its end, or by rest (enum fl_who)
  * INVARIANT
  *	1 When a round ends, every thread has been served, or was created by
  *	  a thread after that one had been served, or by such a thread.
- *	2 What arrives late for an earlier round changes nothing.
+ *	2 An answer that arrives late, for an earlier round, changes nothing.
  * WHY
- *	1 /proc may pass over a thread when another ends while it is read, but
- *	  then it lists one less than there were, or a new one instead, who is
- *	  not served. Who is created behind the last pass has a parent who was
- *	  in it, or whose parent was.
+ *	1 /proc may pass over a thread when another thread ends while /proc is read.
+ *	  But then the list has one thread less than there were, or it has a new
+ *	  thread instead, which is not served. A thread that is created behind the
+ *	  last pass has a parent that was in the pass, or whose parent was.
  *	2 A mark goes from `asked by round n` to `served in round n` by one
  *	  compare-and-swap, and numbers are not used twice.
  * FAILURE
@@ -29,8 +29,8 @@
  *	mark = asked	(A)		mark == asked	(B)
  *	mark == served	(D)		mark = served	(C)
  *
- * (A) pairs with (B) and (C) pairs with (D): who finds a thread served sees what
- * it did before; the thread has seen what was stored before it was asked.
+ * (A) pairs with (B) and (C) pairs with (D): a sender that finds a thread served sees what
+ * the thread did before; the thread has seen what was stored before it was asked.
  */
 #include <sys/mman.h>
 
@@ -79,13 +79,13 @@ bool fl_round_serve(uint64_t number, int tid)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Is it where it need not be asked? */
+/* Is the thread where it need not be asked? */
 static bool is_at_rest(const struct fl_round *r, int tid)
 {
 	return r->who == FL_WHO_CORES && fl_os_thread_rests(r->pid, tid);
 }
 
-/* It has ended, or left its core since it was asked. */
+/* Has the thread ended, or left its core since it was asked? */
 static bool is_away(const struct fl_round *r, const struct mark *m, enum fl_asked asked,
 		    int err, const struct fl_thread_status *s)
 {
@@ -93,7 +93,7 @@ static bool is_away(const struct fl_round *r, const struct mark *m, enum fl_aske
 				 s->switches != m->switches);
 }
 
-/* `asked` is what its mark says. */
+/* Serve the thread if it needs no answer; else ask it. `asked` is what its mark says. */
 static int meet(struct fl_round *r, int tid, struct mark *m, enum fl_asked asked)
 {
 	bool rests = is_at_rest(r, tid);

@@ -1,8 +1,8 @@
 /*
  * stage.c - a set of changes before its commit.
  *
- * Hides that a set is an array, and that the last one's memory is kept for the
- * next: to map it and to fault it in costs as much as the switches do. Staging
+ * Hides that a set is an array, and that the memory of the last set is kept for the
+ * next: mapping memory and faulting it in costs as much as the switches do. Staging
  * writes nothing to text and may be abandoned at any point.
  */
 #include <stdalign.h>
@@ -14,12 +14,12 @@
 
 enum { KEPT_MAX = 1 << 20 };		/* bytes of the target's memory */
 
-struct list {				/* what is wide stands behind the changes */
+struct list {				/* behind the changes: their struct fl_wide */
 	size_t bytes;
 	alignas(16) struct fl_change changes[];
 };
 
-static struct list *kept;	/* atomic; who takes it out has it alone */
+static struct list *kept;	/* atomic; the thread that takes it out has it alone */
 
 static struct list *list_of(const struct fl_set *set)
 {

@@ -2,8 +2,8 @@
  * sync-membarrier.c - membarrier(PRIVATE_EXPEDITED_SYNC_CORE).
  *
  * OS1: on return every running sibling has executed a core-serialising
- * instruction, and a sibling that is not running will before it runs user code
- * again. The registration survives fork and is lost at exec. Kernels before
+ * instruction, and a sibling that is not running executes one before it runs user
+ * code again. The registration survives fork and is lost at exec. Kernels before
  * 5.11 did not serialise the caller itself, which never matters here: the
  * caller executes none of the bytes it changes before its next return from a
  * system call.

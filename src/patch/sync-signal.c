@@ -2,13 +2,13 @@
  * sync-signal.c - a handshake with every thread that is on a core.
  *
  * For systems that refuse membarrier. A thread that is off its core is left in
- * peace: it comes back by way of the scheduler (OS18). What the program may
- * notice is said in handshake.c.
+ * peace: it comes back by way of the scheduler (OS18). handshake.c says what the
+ * program may notice.
  */
 #include "handshake.h"
 #include "sync.h"
 
-/* Threads to come inherit the mask of the one that chooses. */
+/* The thread that chooses must not block the signal: threads to come inherit its mask. */
 static int probe(void)
 {
 	uint64_t blocked = 0;
@@ -21,7 +21,7 @@ static int probe(void)
 	return blocked >> (FL_SYNC_SIGNAL - 1) & 1 ? FLE_SIGBLOCK : fl_handshake_ready();
 }
 
-/* /proc is needed; what denies it (no descriptor left) passes. */
+/* The handshake needs /proc, and may fail for a while (no descriptor left). */
 static void all_cores(void)
 {
 	enum { AGAIN_US = 1000 };

@@ -2,11 +2,11 @@
  * sync-stop.c - a tracer stops every thread that is on a core, and lets it go.
  *
  * For systems that refuse membarrier, and programs that block every signal. A
- * process cannot trace itself, so a child does that has this memory and no
- * other ties: no signal tells of its end, and waitpid(-1) does not know it
+ * process cannot trace itself, so a child is the tracer. The child has this memory
+ * and no other ties: no signal tells of its end, and waitpid(-1) does not know it
  * (os/clone.c). It lives for one sync. Threads are stopped one after the other,
- * each for some microseconds; a stop takes it off its core (OS18). System calls
- * that a stop interrupts go on (OS19).
+ * each for some microseconds; a stop takes a thread off its core (OS18). System
+ * calls that a stop interrupts go on (OS19).
  */
 #include "arch/arch.h"
 #include "os/os.h"
@@ -15,12 +15,12 @@
 
 struct task {
 	int pid, caller;
-	int only_try;		/* seize the caller; the tracer's end lets it go */
+	int only_try;		/* seize the caller alone; the tracer's end lets it go */
 	int err;		/* W tracer */
 	uint32_t go;		/* futex; W caller (A), R tracer (B) */
 };
 
-static bool needs_leave;	/* Yama: must be allowed to, each time */
+static bool needs_leave;	/* Yama: a child must be allowed to, each time */
 
 static bool has_ended(int pid, int tid)
 {
@@ -70,7 +70,7 @@ static int trace(void *arg)
 	return 0;
 }
 
-/* Its error stays when it is killed before it ends. */
+/* Run a tracer. -ECHILD stays when the tracer is killed before it ends. */
 static int send(int only_try)
 {
 	struct task t = { .pid = fl_os_pid(), .caller = fl_os_tid(),
@@ -104,7 +104,7 @@ static int ready(void)
 	return send(true);
 }
 
-/* What made it fail since it was ready passes: another tracer, no descriptor or
+/* A tracer that worked in ready() may fail for a while: another tracer, no descriptor or
  * process left. */
 static void all_cores(void)
 {

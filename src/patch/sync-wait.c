@@ -1,10 +1,10 @@
 /*
  * sync-wait.c - paper 1's protocol: wait until a store to text is seen by fetch.
  *
- * Nothing but HW3, with the bound that `flick calibrate` has found on this very
- * machine; so it is never chosen unasked. The fence comes first, when a ticket is
- * taken: a store may sit in the store buffer while the time runs out. In return
- * nobody is disturbed, and a ticket passes by itself.
+ * This way relies on HW3 alone, with the bound that `flick calibrate` has found on this
+ * very machine; so it is never chosen unasked. A fence comes first, when a ticket is
+ * taken: else a store might sit in the store buffer while the time runs out. In return
+ * no thread is disturbed, and a ticket passes by itself.
  */
 #include "arch/arch.h"
 #include "patch.h"

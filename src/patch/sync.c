@@ -1,9 +1,9 @@
 /*
  * sync.c - the choice of a way to synchronise, and tickets that share a sync.
  *
- * Syncs are numbered as they begin; only the holder of the lock runs one. Who
- * stored to text takes the number of the next sync to begin: that one, or any
- * later one, serves it. So of many that wait one runs the sync for all.
+ * Syncs are numbered as they begin; only the holder of the lock runs one. A thread that
+ * stored to text takes the number of the next sync to begin as its ticket: that sync, or
+ * any later one, serves the ticket. So one of many waiting threads runs the sync for all.
  *
  *	storer				runner
  *	store to text			lock
@@ -14,7 +14,7 @@
  *
  * (A) pairs with (B): a storer that read `begun` before sync k was counted in
  * takes ticket k or less, and its stores were visible before k began.
- * (C) pairs with (D): who sees the end of a sync sees what its runner stored.
+ * (C) pairs with (D): a thread that sees the end of a sync sees what its runner stored.
  */
 #include "arch/arch.h"
 #include "interrupt.h"
@@ -55,7 +55,7 @@ static int choose_by_name(const char *name)
 	return s ? try_sync(s) : FLE_OPTION;
 }
 
-/* What fails for a thread's mask is told so: it is in the user's hands. */
+/* FLE_SIGBLOCK is told rather than FLE_NOSYNC, because the user can change a thread's mask. */
 static int choose_best(void)
 {
 	int err = FLE_NOSYNC;

@@ -18,10 +18,11 @@ struct fl_sync {
 	bool asks;			/* waits for threads that run to answer: none may
 					 * be held meanwhile */
 	int (*probe)(void);		/* once: 0 when it works here, or an error */
-	int (*ready)(void);		/* now, one caller at a time: 0, ...; NULL: always */
+	int (*ready)(void);		/* 0 if it works just now; one caller at a time; NULL:
+					 * always */
 	void (*all_cores)(void);	/* blocks; one caller at a time; NULL: see ticks */
-	/* Ticks after which what was stored is fetched everywhere, without a
-	 * call to all_cores(); NULL: never. */
+	/* Ticks after which every core fetches what was stored, without a call to
+	 * all_cores(); NULL: never. */
 	uint64_t (*ticks)(void);
 };
 
@@ -30,23 +31,23 @@ extern const struct fl_sync fl_sync_membarrier, fl_sync_signal, fl_sync_stop,
 
 /* In order of preference; ends with NULL. sync.c */
 extern const struct fl_sync *const fl_syncs[];
-/* The one chosen by fl_patch_open(NULL). */
+/* The one that fl_patch_open() has chosen; NULL before. */
 extern const struct fl_sync *fl_sync;
 
 /* Choose: the one of that name; NULL: the one that the environment names, else
  * the first of fl_syncs that works and is not by_choice. */
 int fl_sync_choose(const char *name);
 
-/* No more for now: signals are the program's own again. */
+/* No more syncs for now: signals are the program's own again. */
 void fl_sync_close(void);
-/* Nobody synchronises meanwhile. */
+/* From lock to unlock nobody else synchronises. */
 void fl_sync_lock(uint64_t *signals);
 void fl_sync_unlock(const uint64_t *signals);
 /* Could the cores be synchronised now? 0, FLE_SIGBLOCK, ... */
 int fl_sync_ready(void);
 
 /*
- * Many changes share a sync. A ticket, taken after a store to text, is passed
+ * Many changes share a sync. A ticket is taken after a store to text, and has passed
  * when every core has refetched since.
  */
 struct fl_ticket fl_sync_ticket(void);

@@ -1,7 +1,7 @@
 /*
  * tactic.c - which store, or stores, make a change.
  *
- * Hides the choice: the cheapest that no core can fetch a part of.
+ * Hides the choice: the cheapest stores of which no core can fetch a part.
  */
 #include "sync.h"
 #include "tactic.h"
@@ -13,7 +13,7 @@ void fl_tactic_trust_lines(void)
 	line_is_whole = true;
 }
 
-/* What differs lies in one line, and in as much of it as the widest store takes. */
+/* Do the bytes that differ lie in one line, and does the widest store take as many? */
 static bool is_in_line(const struct fl_patch *p, int from, int to, struct fl_span *s)
 {
 	const uint8_t *a = p->bytes[from], *b = p->bytes[to];

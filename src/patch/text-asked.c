@@ -1,15 +1,16 @@
 /*
  * text-asked.c - what the program asks for its pages, while flick stores to some.
  *
- * Hides that the program's mprotect() passes through here (agent/protect.c), and which of
- * its calls need to.
+ * Hides that the program's mprotect() passes through here (agent/protect.c), and which
+ * calls of mprotect() need to.
  *
- * INVARIANT	A page that is stored to where it is stays writable, whatever the
+ * INVARIANT	A page that is stored to at its own address stays writable, whatever the
  *	program's mprotect() asks for it.
- * WHY	What an area has, or is about to have, lies in `reach` before a page of it
- *	is looked at. Who asks for a page in there does so under the lock of areas, knows
- *	which pages are open, and asks for these with PROT_WRITE, or not at all.
- *	Who looked before `reach` grew is counted in `asking`, and waited for. Raw
+ * WHY	All addresses of an area, or of one about to be made, lie in `reach` before flick
+ *	looks at the rights of its pages. A call for a page in `reach` takes the lock of
+ *	areas, so the call knows which pages are open, and asks for these with PROT_WRITE,
+ *	or not at all.
+ *	A call that looked before `reach` grew is counted in `asking`, and waited for. Raw
  *	system calls, and the C library's own, pass by: docs/GUEST.md.
  */
 #include <sys/mman.h>
@@ -40,7 +41,7 @@ static bool is_reached(const struct fl_area *a)
 	return false;
 }
 
-/* A thread that left the program's mprotect() by a jump stays counted. */
+/* Not for ever: a thread that left the program's mprotect() by a jump stays counted. */
 static void wait_for_askers(void)
 {
 	enum { PAUSE_US = 50, PATIENCE_US = 20000 };
@@ -49,7 +50,7 @@ static void wait_for_askers(void)
 		fl_os_sleep_us(PAUSE_US);
 }
 
-/* The last range takes in what there is no range left for. */
+/* When no range is left, the last one grows to take the area in. */
 bool fl_text_reach_out(const struct fl_area *a)
 {
 	const uint32_t i = n_reach < RANGES ? n_reach : RANGES - 1;
@@ -67,7 +68,7 @@ bool fl_text_reach_out(const struct fl_area *a)
 	return true;
 }
 
-/* What is not in reach of us; else 1. */
+/* Ask for pages that are not in reach: 0 or -errno; 1: they are in reach. */
 static int ask_apart(uintptr_t lo, size_t n, int prot, int pkey)
 {
 	int err = 1;
@@ -82,8 +83,9 @@ static int ask_apart(uintptr_t lo, size_t n, int prot, int pkey)
 	return err;
 }
 
-/* Pages of an area that are open or not, and wanted alike. A system that forbids
- * what is writable and executable at once refuses pages what they have already. */
+/* Ask for pages of an area that are all open or all not, and wanted alike. A system that
+ * forbids pages to be writable and executable at once refuses such pages what they have
+ * already: that is no error if the program asks for nothing new. */
 static int ask_alike(struct fl_area *a, uintptr_t lo, uintptr_t hi, int prot, int pkey)
 {
 	const bool keeps = fl_area_is_open(a, lo) && !a->view;
@@ -96,7 +98,7 @@ static int ask_alike(struct fl_area *a, uintptr_t lo, uintptr_t hi, int prot, in
 	return 0;
 }
 
-/* The first address from `lo` on, below `hi`, that is in an area. */
+/* The first address from `lo` on, below `hi`, that is in an area; else `hi`. */
 static uintptr_t next_area(uintptr_t lo, uintptr_t hi)
 {
 	for (const struct fl_area *a = fl_areas; a; a = a->next)

@@ -2,9 +2,10 @@
  * text-way.c - ways to store to pages of text: where they are, or through another mapping.
  *
  * `kick` is for emulators. qemu-user 7.2 translates code, and misses a store that another
- * thread makes to it; where the right to write comes to a page it drops what it has
- * translated. So behind each store the page is given that right anew. No processor needs it,
- * so it is there only where asked for, and where a port says that its stores can be followed.
+ * thread makes to the code. When a page gets the right to be written, qemu drops what it has
+ * translated of the page. So the page gets that right anew behind each store. No processor
+ * needs that: `kick` is there only where the user asks for it, and where the port can call a
+ * function behind each of its stores (fl_arch_on_store).
  *
  * PROTOCOL	of `alias`, for a run of pages
  *	1 copy	the text is written to a fresh memory file
@@ -13,27 +14,27 @@
  * INVARIANT
  *	1 A thread that fetches meanwhile gets the old page or the new one; they
  *	  hold the same bytes.
- *	2 No byte that is stored is lost.
+ *	2 No stored byte is lost.
  *	3 No page is writable and executable through any mapping.
- *	4 Another process executes a page of ours only while no more than flips
- *	  are made in it.
+ *	4 While another process executes a page of ours, nothing but flips is made in
+ *	  that page.
  * WHY
  *	1 The kernel replaces a mapping under the lock that page faults take, and
- *	  the old page is freed when no core has a translation to it any more. A
+ *	  frees the old page when no core has a translation to it any more. A
  *	  thread that faults in between waits for the new mapping.
- *	2 Who may store between 1 and 3: a commit, which is our caller and has
- *	  not begun; and the switch of a probe in a page that is open already,
- *	  which our caller has frozen (probe/arm.c).
+ *	2 Two kinds of store might come between steps 1 and 3. A commit is our
+ *	  caller, and has not begun. The switch of a probe in a page that is open
+ *	  already is frozen by our caller (probe/arm.c).
  *	3 The area's view is never executable, its text never writable.
  *	4 Parent and child of a fork share the pages. The child's fork handler
  *	  copies them once more (fl_text_unshare). A child of a bare clone runs no
- *	  handler; but here each opening makes fresh pages, so that the bytes of a
- *	  later commit are its parent's alone, and the child, whose probes do
- *	  nothing, sees flips between instructions it knows.
+ *	  handler. But each opening in the parent makes fresh pages, so the bytes of
+ *	  a later commit are the parent's alone. The child, whose probes do nothing,
+ *	  sees flips between instructions that it has already.
  * FAILURE
- *	Of 1 and 2: nothing has changed. Of 3, which replaces a reservation and
- *	needs no more than the kernel's own memory: it is tried for some time;
- *	then the pages stay as they are, executable and never stored to.
+ *	If step 1 or 2 fails, nothing has changed. Step 3 replaces a reservation, and
+ *	needs only the kernel's own memory: it is tried for some time. If it still
+ *	fails, the pages stay as they are, executable and never stored to.
  */
 #include <sys/mman.h>
 
@@ -160,7 +161,7 @@ static int open_alias(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 	return err;
 }
 
-/* The text stays as it is: it is not writable there. */
+/* Take the view away. The text stays mapped as it is, because it is not writable there. */
 static int shut_alias(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 {
 	void *p = reserve(lo + (uintptr_t)a->view, hi - lo, MAP_FIXED);

@@ -1,10 +1,10 @@
 /*
  * text.c - pages of text that can be stored to, and their return.
  *
- * Hides the bookkeeping: an area is one mapping of the process as it was when flick first
- * came to it, and each of its pages knows for whom it is open, and what the program wants
- * it to be. Pages without sites are never touched. How pages are made ready is
- * text-way.c, what the program may ask for meanwhile text-asked.c.
+ * Hides the bookkeeping. An area is one mapping of the process as it was when flick first
+ * came to it. For each page the area knows who has it open, and which rights the program
+ * wants it to have. Pages without sites are never touched. text-way.c makes pages ready;
+ * text-asked.c answers what the program asks for its pages meanwhile.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -34,7 +34,7 @@ struct fl_area *fl_area_of(uintptr_t at)
 	return a;
 }
 
-/* Code of flick's own that was sealed last (near.c): what is mapped there is known. */
+/* Code of flick's own that was sealed last (near.c): no look into /proc is needed for it. */
 enum { N_OWN = 64 };
 static struct { uintptr_t lo, hi; } own[N_OWN];	/* W under the lock */
 static uint32_t n_own;
@@ -132,7 +132,7 @@ int fl_text_prot(uintptr_t at)
 
 /* ---- areas come and go ----------------------------------------------------------- */
 
-/* An area for the mapping around `at`. What is writable needs no view. */
+/* Make an area for the mapping around `at`. A mapping that is writable needs no view. */
 static int enter(uintptr_t at, struct fl_area **out)
 {
 	struct find f = { .at = at, .made = (void *)-EFAULT };
@@ -199,9 +199,9 @@ static bool has_equal_bytes(int fd, uint64_t offset, uintptr_t lo, size_t n)
 	return equal;
 }
 
-/* Map the area's file over [lo, hi) as it was, if that changes no byte. By
- * mprotect() alone the pages would stay private copies, and a mapping of their
- * own: the kernel keeps account of what was writable. */
+/* Map the area's file over [lo, hi) as it was, if that changes no byte. With mprotect()
+ * alone the pages would stay private copies, and a mapping of their own, because the kernel
+ * keeps account of mappings that were writable. */
 static bool map_file_back(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 {
 	uint64_t offset = a->offset + (lo - a->lo);
@@ -225,7 +225,7 @@ static void mark(const struct fl_area *a, uintptr_t lo, uintptr_t hi, uint8_t ho
 		*fl_area_holders(a, lo) = holders;
 }
 
-/* Pages [lo, hi), which nobody holds any more, and which are wanted alike. */
+/* Give back pages [lo, hi), which nobody holds any more, and which are wanted alike. */
 static int give_back(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 {
 	bool is_back = (*fl_area_wanted(a, lo) & PROT_WRITE && !a->view) ||
@@ -243,8 +243,8 @@ static uintptr_t next_left(const struct fl_area *a, uintptr_t at, uintptr_t hi)
 	return at;
 }
 
-/* All pages that are left. If nobody holds any, all of the area at once: only
- * what was mapped by one call is one mapping. */
+/* Give back all pages that are left. If nobody holds a page, give back the whole area at
+ * once: only pages that were mapped by one call are one mapping. */
 static int settle(const struct fl_area *a)
 {
 	enum { TRIES = 3 };
@@ -269,7 +269,7 @@ static int settle(const struct fl_area *a)
 
 /* ---- open and close ---------------------------------------------------------------- */
 
-/* Who changes places by flick/patch.h is not known to be idle. */
+/* Does a caller of flick/patch.h hold a page? It may be storing at this moment. */
 static bool is_callers(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 {
 	for (; lo < hi; lo += FL_PAGE)
@@ -356,7 +356,7 @@ int fl_text_close(uintptr_t lo, uintptr_t hi, int holder)
 	return err;
 }
 
-/* Its pages may be gone already, and others be there. */
+/* The area's pages may be gone already, and other pages be there: they are not touched. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi)
 {
 	uint64_t signals;
@@ -405,7 +405,7 @@ static int unshare_area(struct fl_area *a)
 	return err;
 }
 
-/* Another thread of the parent may have been at the list: all is left as it is. */
+/* If another thread of the parent was changing the list during the fork, all stays as it is. */
 int fl_text_unshare(void)
 {
 	int err = fl_text_lock.word && fl_text_is_aliased() ? -EBUSY : 0;

@@ -12,14 +12,14 @@ struct fl_area {
 	struct fl_area *next;
 	uintptr_t lo, hi;
 	uint64_t offset, inode;		/* of its file; inode 0: it has none */
-	size_t bytes;			/* of the mapping this stands in */
+	size_t bytes;			/* of the mapping that this struct stands in */
 	char *path;
 	intptr_t view;			/* 0: none */
 	uint8_t *holders;		/* a page: enum fl_text_holder, FL_TEXT_LEFT */
 	uint8_t *wanted;		/* a page: PROT_*, by the program */
 };
 
-enum { FL_TEXT_LEFT = 1 };		/* closed, and not its file's page again */
+enum { FL_TEXT_LEFT = 1 };		/* closed, but not yet mapped from its file again */
 
 extern struct fl_area *fl_areas;	/* under the lock, as all of an area */
 extern struct fl_lock fl_text_lock;
@@ -52,16 +52,16 @@ struct fl_text_way {
 	/* pages that are wanted alike */
 	int (*open)(const struct fl_area *, uintptr_t lo, uintptr_t hi);
 	int (*shut)(const struct fl_area *, uintptr_t lo, uintptr_t hi);
-	bool emulated;			/* what runs the program has threads of its own */
+	bool emulated;			/* the program runs under an emulator with threads */
 };
 extern const struct fl_text_way *fl_text_way;
 
-/* What the program asks for in there comes to us from now on. False: it did before.
- * text-asked.c */
+/* From now on, what the program asks for in this area passes through text-asked.c. False: it
+ * did so before. */
 bool fl_text_reach_out(const struct fl_area *);
 
-/* Code in [lo, hi) is flick's own, read and executed, and one mapping from now on; disown: no
- * more. */
+/* From now on [lo, hi) is code of flick's own, readable and executable, and one mapping;
+ * until disown. */
 void fl_text_own(uintptr_t lo, uintptr_t hi);
 void fl_text_disown(uintptr_t lo);
 
