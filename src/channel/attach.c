@@ -1,12 +1,13 @@
 /*
  * attach.c - the region that the environment names, if it is one.
  *
- * GUEST code: the target's side. FLICK_SHM is inherited by whom it was not made
- * for: a child that is not recorded, a daemon whose recorder is gone and whose
- * place in /proc another process has by now. So nothing is believed of it. The
- * file is looked at before it is opened, as opening a pipe or a device is felt at
- * its other end; it is read and mapped only if it is what fl_shm_create() makes: a
- * memory file of this user's, of the inode that was named, sealed in its size.
+ * GUEST code: the target's side. FLICK_SHM is inherited by processes that it was
+ * not made for: a child that is not recorded, or a daemon whose recorder is gone
+ * and whose place in /proc another process has by now. So nothing that FLICK_SHM
+ * says is believed. The file is looked at before it is opened, because opening a
+ * pipe or a device is felt at its other end. It is read and mapped only if it is
+ * what fl_shm_create() makes: a memory file of this user's, of the inode that was
+ * named, sealed in its size.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@
 
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
 
-/* "PATH:INODE"; the path comes without it. */
+/* Split "PATH:INODE". */
 static bool split(const char *given, char *path, size_t room, uint64_t *inode)
 {
 	size_t n = __builtin_strlen(given), colon = n;
@@ -48,7 +49,7 @@ static bool is_region(int fd, uint64_t inode, uint64_t *bytes)
 	return true;
 }
 
-/* Through /proc/self it is the very file that was looked at. */
+/* The file is opened through /proc/self: so it is the very file that was looked at. */
 static int open_region(const char *path, uint64_t inode, uint64_t *bytes)
 {
 	int place = fl_os_open(path, O_PATH | O_CLOEXEC), fd = -ENOENT;
@@ -65,7 +66,7 @@ static int open_region(const char *path, uint64_t inode, uint64_t *bytes)
 	return fd;
 }
 
-/* By pid a process is known only in the reader's namespace. */
+/* A pid means a process only in the reader's namespace. */
 bool fl_shm_is_in_space(const struct fl_region *m)
 {
 	char here[sizeof m->pid_space];
@@ -74,8 +75,8 @@ bool fl_shm_is_in_space(const struct fl_region *m)
 	return n > 0 && !__builtin_strcmp(here, m->pid_space);
 }
 
-/* Without `follow` another process of the process tree is not meant; where it takes
- * part that is counted, so it is decided later. */
+/* Without `follow` no other process of the process tree is meant. With `follow` the decision
+ * comes later, because a process that is not recorded is counted. */
 static bool is_meant(const struct fl_region *head)
 {
 	return head->follow ||
@@ -88,7 +89,7 @@ static bool is_for_us(struct fl_region *head, uint64_t bytes, uint64_t mapped)
 	       head->modules_at <= mapped && !fl_process_is_emulated(head);
 }
 
-/* A core file would hold all of it: no name, so no file's. */
+/* A core file would hold the whole region, because a memory file has no name: so no dump. */
 static struct fl_region *map(int fd, uint64_t bytes)
 {
 	void *m = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -98,8 +99,8 @@ static struct fl_region *map(int fd, uint64_t bytes)
 	return m;
 }
 
-/* The head tells whether it is for us, and is where an error is heard: so it is tried twice. It
- * is more than a small stack has room for. */
+/* The head tells whether the region is for us, and an error is told to the reader there: so
+ * mapping it is tried twice. It is not copied: a small stack has no room for it. */
 static int map_head(int fd, uint64_t bytes, struct fl_region **head)
 {
 	int err = 0;

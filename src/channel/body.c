@@ -1,37 +1,39 @@
 /*
- * body.c - to the reader: whose time it is in near memory, where glue and second bodies stand,
+ * body.c - tell the reader whose time it is in near memory, where glue and second bodies stand,
  * and what the numbers of places in them mean.
  *
- * Glue is flick's. A sample of the program counter in a body is its function's time, so the
- * reader must find that function by the address alone, of any process, whenever it looks.
+ * Time in glue is flick's. A sample of the program counter in a body is time of the body's
+ * function, so the reader must find that function by the address alone, in any process,
+ * whenever it looks.
  *
  * Rows of bodies never change while an image lives that needs them: a body is not unmapped, so
- * its place is nobody else's. Of a process tree there are more bodies than rows, so rows whose
- * images have ended are used again. They are claimed by blocks, each by one image.
+ * its address is nobody else's. A process tree has more bodies than there are rows, so rows
+ * whose images have ended are used again. Rows are claimed by blocks, each by one image.
  *
  * PROTOCOL	claim	body_claims + 1, owner: 0 -> the image (C), body_claims + 1 (L)
  *		row	n + 1, and by that number a row; its `lo` is written last (A)
  *		free	by the reader: each `lo` 0, n 0, owner 0 (F), then body_freed + 1
- *		A thread that has claimed a block while another one of its process did gives it
- *		back as the reader does (M): nobody has a row of it.
+ *		If two threads of a process claim a block at once, the later one gives its block
+ *		back as the reader does (M): nobody has a row of that block.
  * INVARIANT	1. A block is one image's, from its claim until it is freed.
  *		2. Rows of a block that is nobody's have no `lo`.
- *		3. The reader frees no block of an image that lives, nor one of which samples
- *		   are still to be looked at, of the image or of who was forked of it.
- * WHY		1. From 0 it is one exchange that succeeds. A thread that takes a row looks
- *		   whose its block is: that is its own image, which lives, so nobody frees it
- *		   meanwhile (3). A fork's child has another image, and finds its parent's block
- *		   not its own.
- *		2. They have none at first, and when they are freed: who claims a block finds
- *		   what was written before that, by (F) and (C).
- *		3. See cli/originals.c: the kernel says who has ended, or another image of the
- *		   process does.
- * FAILURE	Who is killed leaves the block to the reader, wherever that happens: its owner
- *		is known before any row. A row without `lo` is nobody's. A claim that was not
- *		counted when it was done was counted before; the reader hears of its block when
- *		anybody looks for one, be it in vain.
- *		Where no block is free bodies are left out, which is said. Who has found none
- *		does not look again before one was freed.
+ *		3. The reader frees no block of an image that lives. It frees none either for
+ *		   which samples are still to be looked at, of the image or of its children.
+ * WHY		1. One exchange from 0 succeeds. A thread that takes a row checks that the
+ *		   block is its own image's. That image lives, so nobody frees the block
+ *		   meanwhile (3). A fork's child has another image, and finds that its parent's
+ *		   block is not its own.
+ *		2. Rows have no `lo` at first, nor when they are freed. By (F) and (C) a thread
+ *		   that claims a block finds what was written when the block was freed.
+ *		3. See cli/originals.c: the kernel tells that an image has ended, or another
+ *		   image of the process does.
+ * FAILURE	A process that is killed leaves the block to the reader, wherever that happens:
+ *		the owner is known before any row. A row without `lo` is nobody's. A process
+ *		killed before it counted its claim had counted the attempt (PROTOCOL, the first
+ *		of the two counts); the reader hears of the block when anybody looks for a
+ *		block, even in vain.
+ *		Where no block is free bodies are left out, which is told to the user. A process
+ *		that has found no block does not look again before one was freed.
  */
 #include "channel/channel.h"
 #include "channel/slot.h"
@@ -42,8 +44,8 @@ static void say_left_out(struct fl_region *m, enum fl_left what)
 	__atomic_fetch_or(&m->left_out, what, __ATOMIC_RELAXED);
 }
 
-/* Of what has no place in the table the reader does not know whose it is. Without a region
- * there is no reader. */
+/* If the table has no room, the reader does not know whose time it is in the range. Without a
+ * region there is no reader. */
 void fl_channel_tell_glue(struct fl_glue_range range)
 {
 	struct fl_region *m = fl_region;
@@ -68,8 +70,8 @@ static struct fl_body_block *block_of(struct fl_region *m, uint32_t block)
 	return &fl_shm_body_blocks(m)[block];
 }
 
-/* The first that is free, so that few pages are used; false: none is. Of threads that do it at
- * once the first one's counts. */
+/* Claim the first free block, so that few pages are used; false: none is free. If several
+ * threads do so at once, the process uses the first one's block. */
 static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 {
 	struct fl_region *m = c->region;
@@ -78,7 +80,7 @@ static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 
 	if (load_relaxed(&c->full_at) == freed + 1)
 		return false;
-	/* ordering: none, what is claimed then is counted again */
+	/* ordering: none, a block that is claimed then is counted again */
 	__atomic_fetch_add(&m->body_claims, 1, __ATOMIC_RELAXED);
 	/* (C) pairs with (F) in cli/originals.c; and (C) pairs with (M) */
 	while (i < m->n_body_blocks &&
@@ -93,7 +95,7 @@ static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 		return false;
 	}
 	FL_POINT("body.claimed");
-	/* (L) pairs with (K) in cli/originals.c: who sees the count sees the owner */
+	/* (L) pairs with (K) in cli/originals.c: a reader that sees the count sees the owner */
 	__atomic_fetch_add(&m->body_claims, 1, __ATOMIC_RELEASE);
 	if (!__atomic_compare_exchange_n(&c->bodies, &had, i, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
@@ -102,7 +104,7 @@ static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 	return true;
 }
 
-/* In the block that the process's threads have, or in another one. */
+/* Put a body in the block that the process's threads use, or in a new one. */
 void fl_body_put(struct fl_channel *c, uint32_t image, const struct fl_body_row *body)
 {
 	struct fl_region *m = c->region;
@@ -127,8 +129,8 @@ void fl_body_put(struct fl_channel *c, uint32_t image, const struct fl_body_row 
 	r->bytes = body->bytes;
 	r->pid = body->pid;
 	FL_POINT("body.written");
-	/* (A) pairs with (B) in cli/originals.c: who sees where it is sees whose; and
-	 * (A) pairs with (U) in other.c */
+	/* (A) pairs with (B) in cli/originals.c: a reader that sees where the body is sees
+	 * whose it is; and (A) pairs with (U) in other.c */
 	store_release(&r->lo, body->lo);
 }
 
@@ -140,7 +142,7 @@ void fl_channel_tell_body(int pid, uintptr_t function, uintptr_t lo, size_t byte
 		fl_body_put(&fl_first, fl_channel_image(), &body);
 }
 
-/* ---- what they tell ---------------------------------------------------------------------- */
+/* ---- what bodies tell -------------------------------------------------------------------- */
 
 uint32_t fl_channel_weaves(void)
 {
@@ -164,7 +166,8 @@ uint32_t fl_channel_claim_places(uint32_t n)
 	return first + n <= m->max_places ? first : FL_MAX_PLACES;
 }
 
-/* Its records come later, and by the ring's order (ring.c). */
+/* No access of the place is told before this. So a reader that has a record finds the row, by
+ * the ring's order (ring.c). */
 void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what)
 {
 	fl_shm_places(fl_region)[place] =

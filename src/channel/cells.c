@@ -1,16 +1,17 @@
 /*
- * cells.c - what a thread has counted of paths, as its reader takes it.
+ * cells.c - the reader takes what a thread has counted of paths.
  *
  * READER code: it stays out of the target.
  *
- * PROTOCOL  Of FL_CELLS in its slot a thread gives one to a path that has none, says whose it
- *	is, and adds one to it each time the path is gone (routines.h, COUNT_IN_CELL). It gives
- *	none back. Of a path whose cells are others' it writes records. When the thread
- *	has ended, or the recording, the reader takes each cell's count and clears it.
- * WHY	A killed program loses none: the key is stored before the count, which x86-TSO keeps
- *	(HW5), and a cell without a count is passed over. The next thread of the slot begins
- *	with cells that are nobody's, as the slot is free only then.
- * TRUST As of records (drain.c): a cell is copied once.
+ * PROTOCOL  A slot has FL_CELLS cells. The slot's thread gives a cell to a path that has none,
+ *	stores the path's key in the cell, and adds one to the cell each time that it goes the
+ *	path (routines.h, COUNT_IN_CELL). The thread takes no cell back. Where other paths have
+ *	both cells of a path, the thread writes records of that path. When the thread or the
+ *	recording has ended, the reader takes each cell's count and clears the cell.
+ * WHY	A killed program loses no count: the key is stored before the count, an order that
+ *	x86-TSO keeps (HW5), and a cell without a count is passed over. The next thread of the
+ *	slot begins with empty cells, because the slot is not free before they are cleared.
+ * TRUST The same as for records (drain.c): a cell is copied once.
  */
 #include "channel/cells.h"
 #include "channel/slot.h"

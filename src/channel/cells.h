@@ -13,8 +13,8 @@ struct fl_cells {
 	uint32_t i;			/* 0 at first; W fl_cells_next() */
 };
 
-/* Moves up to n of them to `out`, each a record; how many. *paths: what they count. 0: there
- * are no more. */
+/* Moves up to n cells to `out`, each as a record: how many; 0: there are no more. *paths: the
+ * sum of their counts. */
 size_t fl_cells_next(struct fl_cells *, struct flick_record *out, size_t n, uint64_t *paths);
 
 #endif

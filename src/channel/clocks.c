@@ -1,10 +1,10 @@
 /*
- * clocks.c - one moment on both clocks, that of events and the system's.
+ * clocks.c - one moment on both clocks, the events' clock and the system's.
  */
 #include "channel/channel.h"
 #include "os/os.h"
 
-/* Who is interrupted between two readings takes longer: the shortest try counts. */
+/* A try that is interrupted between two readings takes longer: the shortest one counts. */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns)
 {
 	enum { TRIES = 8 };

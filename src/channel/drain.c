@@ -3,29 +3,29 @@
  *
  * READER code: it stays out of the target.
  *
- * Feeds chunks to the sink and frees them. Knows which slots live from a bitmap,
- * so a poll touches two lines a living thread and none of the others.
+ * Feeds chunks to the sink and frees them. Knows from a bitmap which slots live, so a
+ * poll touches two cache lines of each living thread, and none of other slots.
  *
- * TRUST	The target can write anything into the region at any time. What is
- *		read of it is copied once, then checked, then used: records, too,
- *		as an analysis checks what it takes for an index. Accesses in words
- *		are loaded once by whom they are for, to whom any word will do.
- *		Geometry and the reader's own indices are private from before the
- *		target started.
+ * TRUST	The target can write anything into the region at any time. All that
+ *		the reader takes from the region is copied once, then checked, then
+ *		used. The same goes for records: an analysis checks each index that it
+ *		takes from one. Accesses in words are not copied; the sink loads each
+ *		word once, and any word will do for it. Geometry and the reader's own
+ *		indices are private from before the target started.
  *
  * The letters are explained in ring.c and thread.c, where their mates are.
  *
  * THE HALF-FILLED CHUNK
- *	A thread that is idle or has ended leaves records in a chunk that is not counted; one
- *	that runs has some there at any moment. To
- *	take them the reader needs two words that the thread stores apart: how many chunks
- *	are full, and how far the one in hand is written. The reader looks in this order:
+ *	A thread that is idle or has ended leaves records in a chunk that is not counted; a
+ *	thread that runs has some there at any moment. To take them the reader needs two words
+ *	that the thread stores one after the other: how many chunks are full, and how far the
+ *	one in hand is written. The reader looks in this order:
  *
  *	f = filled	(B)	and takes all chunks below f
  *	p = ptr		(F)	and takes of chunk f what lies below p
  *
- *	The thread may store both anew between these looks. RULE: p counts only if chunk f is
- *	granted and start(f) < p <= end(f). Then the records in [start(f), p) are whole, and
+ *	The thread may store both words anew between these looks. RULE: p counts only if chunk f
+ *	is granted and start(f) < p <= end(f). Then the records in [start(f), p) are whole, and
  *	nobody overwrites them until f is consumed. Else chunk f counts as empty, and a later
  *	poll sees the rest.
  * WHY	Chunks f to granted - 1 have pages of their own (INVARIANT 5 of ring.c), and chunks do
@@ -43,9 +43,9 @@
  *
  *	Chunk f never has the page of f - 1: the reader grants two chunks at least, and
  *	grants the page of the oldest one anew (lease.c).
- *	One look at `filled` suffices, before `ptr`. A ring that overwrites needs one behind it.
- *	Of an ended thread the kernel's mark is read before both: so both are final, and
- *	nothing is left behind.
+ *	One look at `filled` suffices, before `ptr`. A ring that overwrites needs another look
+ *	behind `ptr`. If a thread has ended, the kernel's mark is read before both words: so
+ *	both are final, and no record is left behind.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +76,8 @@ struct life {
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_cursor cursor;		/* where there are windows */
-	uint64_t *counted;		/* of its counters, delivered; NULL: none yet */
-	uint32_t heeded;		/* by its process, before they were delivered */
+	uint64_t *counted;		/* delivered of its counters; NULL: nothing yet */
+	uint32_t heeded;		/* by its process, before that was delivered */
 };
 
 struct fl_reader {
@@ -90,7 +90,7 @@ struct fl_reader {
 	uint32_t number, n_readers;			/* constant; its slots */
 	struct fl_pool pool;
 	uint64_t *copy;			/* room for COPIED records */
-	struct flick_record *made;	/* of words; room for COPIED */
+	struct flick_record *made;	/* from words; room for COPIED */
 	void (*give_words)(void *arg, struct fl_words *);	/* NULL: as records */
 	const struct fl_place_row *places;	/* constant */
 	uint32_t n_places;			/* constant */
@@ -102,10 +102,10 @@ struct fl_reader {
 	uint64_t delivered;
 	uint64_t tick_ns;		/* of the last tick */
 	bool counts;			/* constant: there are counters alone */
-	uint32_t heeded;		/* as of the life whose counter is delivered */
+	uint32_t heeded;		/* of the life whose counter is delivered now */
 	/* Where there are windows: */
 	bool sifts;			/* constant */
-	bool untold;			/* where records lie is not known yet */
+	bool untold;			/* in which window records lie is not known yet */
 	uint32_t fullest;		/* ring of this poll, in thousandths */
 	struct fl_filter filter;
 	struct fl_pace pace;
@@ -224,7 +224,7 @@ static uint32_t thread_number(const struct fl_reader *r, const struct life *l)
 	return r->number + l->thread * r->n_readers;
 }
 
-/* Threads that never had a slot have one line together, so that sums match. */
+/* Threads that never had a slot share one entry of threads[], so that sums match. */
 static void count_slotless(struct fl_reader *r, bool target_gone)
 {
 	struct fl_thread all = { .name = "(no slot)" };
@@ -252,7 +252,7 @@ static struct fl_process *process_of(const struct fl_reader *r, const struct lif
 	return (struct fl_process *)((char *)r->shm + r->processes_at) + l->process;
 }
 
-/* Of an image that exec has replaced the row is another's. */
+/* If exec has replaced the life's image, the row belongs to another image by now. */
 static uint32_t heeded_now(const struct fl_reader *r, const struct life *l)
 {
 	/* (O) pairs with (N) in processes.c */
@@ -352,9 +352,9 @@ static void adopt_fresh(struct fl_reader *r)
 	}
 }
 
-/* Killed after the slot was LIVE, before its bit was set: no event is in it,
- * but the slot has an end like any other. */
-/* Slots that nobody ever had are not looked at: each is a page that was never there. */
+/* Adopt slots whose thread was killed after the slot was LIVE, but before its bit was set. No
+ * event is in such a slot, but it has an end like any other. Slots that nobody ever had are not
+ * looked at: a look would make a page for each. */
 static void adopt_rest(struct fl_reader *r)
 {
 	uint32_t used = load_relaxed(&r->shm->n_slots_used);
@@ -390,7 +390,7 @@ static void deliver(struct fl_reader *r, const struct life *l, const struct fl_b
 	count_delivered(r, l, events);
 }
 
-/* What lies in no window is filtered. */
+/* Deliver the records that lie in a window. Other records are filtered. */
 static void sift(struct fl_reader *r, struct life *l, struct fl_batch b)
 {
 	size_t left = b.n;
@@ -417,7 +417,7 @@ static uint64_t pause_before(const struct life *l)
 	return (uint64_t)load_relaxed(&l->ring->paused[c % FL_RING_CHUNKS]) * FL_PAUSE_TICKS;
 }
 
-/* A pause is before the first of them. */
+/* Feed `n` records, of which some may be of unknown types. A pause belongs to the first run. */
 static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b,
 		       const struct flick_record *of, size_t n)
 {
@@ -437,8 +437,8 @@ static void feed_known(struct fl_reader *r, struct life *l, struct fl_batch *b,
 	}
 }
 
-/* The records of a word's accesses: how many. Of a place that is not known it is one that is
- * padding. */
+/* Make the records of a word's accesses: how many. A word whose place is not known makes one
+ * record, which is padding. */
 static size_t make_records(const struct fl_reader *r, struct flick_record *of, uint64_t word)
 {
 	uint32_t place = fl_word_place(word), what, k = 0;
@@ -456,8 +456,8 @@ static size_t make_records(const struct fl_reader *r, struct flick_record *of, u
 	return k;
 }
 
-/* Where the sink takes words, those that come next up to a record; 0: there is none. Padding is
- * at the end alone. */
+/* Give the sink the words that come next, up to a record, if it takes words: how many; 0: none.
+ * Padding is only at the end. */
 static size_t hand_words(struct fl_reader *r, const struct life *l, const uint64_t *words,
 			 size_t n)
 {
@@ -525,14 +525,14 @@ void fl_reader_give_words(struct fl_reader *r,
 	r->give_words = give;
 }
 
-/* Can the records that were loaded be told to be in a window? */
+/* Is it known in which windows the records lie that have been loaded? */
 static bool can_tell(struct fl_reader *r)
 {
 	r->untold = r->sifts && !fl_filter_look(&r->filter, r->shm, r->is_over);
 	return !r->untold;
 }
 
-/* Of what the thread has, which may be less than it wants. */
+/* Note how full the ring is. Its length is what is granted, which may be less than it wants. */
 static void note_full(struct fl_reader *r, const struct fl_lease *a, uint64_t chunks)
 {
 	uint32_t full = (uint32_t)(chunks * 1000 / fl_lease_length(a));
@@ -540,9 +540,9 @@ static void note_full(struct fl_reader *r, const struct fl_lease *a, uint64_t ch
 	r->fullest = full > r->fullest ? full : r->fullest;
 }
 
-/* A thread may choose a name when it has met its first probes: it is asked for with
- * its first chunk, and once a tick in which it filled some. By the reader, not by the
- * thread: to ask may be denied there, or be its end. */
+/* A thread may choose a name after it has met its first probes. So the name is asked for with
+ * the first chunk, and once in each tick in which the thread filled some. The reader asks, not
+ * the thread: the target may not be allowed to ask, or may be killed for it. */
 static void note_name(struct fl_reader *r, struct life *l, uint64_t filled)
 {
 	struct fl_thread *t = &r->threads[l->thread];
@@ -554,7 +554,7 @@ static void note_name(struct fl_reader *r, struct life *l, uint64_t filled)
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
 }
 
-/* All chunks below `filled`. More than were granted is not from flick. */
+/* Take all chunks below `filled`. A number above what was granted is not from flick. */
 static bool take_chunks(struct fl_reader *r, struct life *l, uint64_t filled)
 {
 	struct fl_lease *a = &l->lease;
@@ -618,7 +618,8 @@ static bool is_idle(struct life *l)
 
 /* ---- counters -------------------------------------------------------------- */
 
-/* To look at a counter makes its page. A region without sites is a test's. */
+/* How many counters may be in use. A look at a counter makes its page, so no others are looked
+ * at. A region without sites is a test's. */
 static uint32_t n_counters(const struct fl_reader *r)
 {
 	uint32_t n = load_relaxed(&r->shm->n_sites);
@@ -626,7 +627,7 @@ static uint32_t n_counters(const struct fl_reader *r)
 	return n && n < r->n_counters ? n : r->n_counters;
 }
 
-/* What was delivered of a thread's counters while it ran: as sparse as they are. */
+/* Has the life memory for what was delivered of its counters? It is as sparse as they are. */
 static bool has_counted(struct fl_reader *r, struct life *l)
 {
 	void *p = l->counted;
@@ -638,7 +639,8 @@ static bool has_counted(struct fl_reader *r, struct life *l)
 	return l->counted;
 }
 
-/* Beside a ring they count the same calls once more, and are no events. */
+/* Deliver `n` calls of probe i. Where there is a ring, too, counters count the same calls once
+ * more: these are no events. */
 static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, uint64_t n)
 {
 	struct fl_thread *t = &r->threads[l->thread];
@@ -653,7 +655,8 @@ static void take_counter(struct fl_reader *r, const struct life *l, uint32_t i, 
 	t->produced += n;
 }
 
-/* What is new of one. At its thread's end it is the next one's, from 0. */
+/* Deliver what is new of one counter. At its thread's end the counter becomes 0, for the next
+ * thread. */
 static void take_new(struct fl_reader *r, struct life *l, uint64_t *counter, uint32_t i,
 		     bool ended)
 {
@@ -669,8 +672,8 @@ static void take_new(struct fl_reader *r, struct life *l, uint64_t *counter, uin
 	take_counter(r, l, i, n - before);
 }
 
-/* Of the million that there may be, those in pages that threads of the slot have
- * counted in. */
+/* Deliver what is new of all counters. There may be a million: only pages that threads of the
+ * slot have counted in are looked at. */
 static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 {
 	uint64_t *counters = (void *)((char *)l->slot + FL_SLOT_HEADER_BYTES);
@@ -684,7 +687,7 @@ static void take_counters(struct fl_reader *r, struct life *l, bool ended)
 	}
 }
 
-/* Of paths, which are events beside those in the ring. */
+/* Deliver counts of paths, which are events beside those in the ring. */
 static void take_cells(struct fl_reader *r, const struct life *l)
 {
 	struct fl_cells c = {
@@ -699,8 +702,8 @@ static void take_cells(struct fl_reader *r, const struct life *l)
 		deliver(r, l, &b, paths);
 }
 
-/* A chunk that is being filled is taken as far as it is written, by the rule of the head: which
- * needs no thread to lie still. */
+/* A chunk that is being filled is taken as far as it is written. The RULE of the head of this
+ * file holds while the thread runs, too. */
 void fl_reader_take(struct fl_reader *r)
 {
 	adopt_fresh(r);
@@ -709,7 +712,7 @@ void fl_reader_take(struct fl_reader *r)
 		take_half(r, &r->lives[i]);
 }
 
-/* Of all threads that have begun: who was not known yet has counted, too. */
+/* Deliver counts of all threads that have begun, also of those that were not known yet. */
 void fl_reader_count(struct fl_reader *r)
 {
 	adopt_fresh(r);
@@ -720,7 +723,7 @@ void fl_reader_count(struct fl_reader *r)
 		if (!has_counted(r, l))
 			continue;
 		take_counters(r, l, false);
-		l->heeded = heeded;	/* before all that is new from here on */
+		l->heeded = heeded;	/* before all counts that follow */
 	}
 }
 
@@ -731,7 +734,7 @@ uint32_t fl_reader_heeded(const struct fl_reader *r)
 
 /* ---- the end of a thread ---------------------------------------------------- */
 
-/* Marked by the kernel, or of an image that exec has replaced. */
+/* The kernel has marked the owner, or exec has replaced the thread's image. */
 static bool has_ended(const struct fl_reader *r, const struct life *l)
 {
 	/* ordering: none of ours, the exec stands before the new number */
@@ -748,8 +751,8 @@ static void free_slot(struct fl_reader *r, const struct life *l)
 	store_relaxed(&r->shm->free_hint, l->number);
 }
 
-/* When the recording is over a thread may be left that writes for a while: what
- * it has stays its own. */
+/* End a life. When the recording is over, a thread may be left that writes for a while: its
+ * slot and its chunks stay its own. */
 static void end_life(struct fl_reader *r, struct life *l)
 {
 	struct fl_thread *t = &r->threads[l->thread];
@@ -772,7 +775,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 	free_slot(r, l);
 }
 
-/* True when the life is over. The mark is read first: see the head. */
+/* True when the life is over. The mark is read first: see the head of this file. */
 static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool tick)
 {
 	bool ended = target_gone || has_ended(r, l);

@@ -3,11 +3,12 @@
  *
  * READER code: it stays out of the target.
  *
- * The protocol is in probe/window.c. All edges are kept, two numbers a window: a
- * thread that enqueues little leaves records of long ago in a chunk that is not
- * full. A record whose time is before its thread's last edge (a signal handler
- * interrupted the glue, and enqueued first) is taken for one outside: its thread
- * has gone on to a later window, and the analysis with it.
+ * The protocol is in probe/window.c. All edges are kept, two numbers a window,
+ * because a thread that enqueues little leaves records of long ago in a chunk that
+ * is not full. A record may be older than its thread's last edge, where a signal
+ * handler interrupted the glue and enqueued first. Such a record is taken for one
+ * outside of windows: its thread has gone on to a later window, and the analysis
+ * with it.
  */
 #include <stdlib.h>
 
@@ -33,8 +34,8 @@ static bool make_room(struct fl_filter *v, size_t n)
 	return true;
 }
 
-/* Edges of [from, upto) whose place the target has used again make windows that
- * hold nothing, whole ones: what ends must have begun. */
+/* Edges of [from, upto) whose place the target has used again make empty windows. Both edges
+ * of such a window are blanked, because a window that ends must have begun. */
 static void blank(struct fl_filter *v, uint64_t from, uint64_t upto, uint64_t announced)
 {
 	uint64_t had = announced > FL_EDGES ? fl_round_up(announced - FL_EDGES, 2) : 0;
@@ -43,8 +44,8 @@ static void blank(struct fl_filter *v, uint64_t from, uint64_t upto, uint64_t an
 		v->edges[k] = k ? v->edges[k - 1] : 0;
 }
 
-/* What the region says is not believed where it leads outside: nobody draws so many
- * edges between two looks. */
+/* A number of edges that is too large is not believed: nobody draws more than MOST between two
+ * looks. */
 static void copy(struct fl_filter *v, const struct fl_windows *w, uint64_t upto)
 {
 	enum { MOST = 1 << 20 };

@@ -1,17 +1,17 @@
 /*
  * lease.c - rings grow and shrink with what their threads produce.
  *
- * READER code. The memory of all rings is a pool of chunks; a thread has those
- * that are granted to it: two in its slot, and as many of the pool as it takes
- * for the reader to keep up with it. So memory follows the rate of events (paper
- * 2 section 3.3 asks for that), and a thread that is idle keeps two chunks.
+ * READER code. A thread has the chunks that are granted to it: two in its slot, and
+ * as many from a pool as it takes for the reader to keep up with the thread. So
+ * memory follows the rate of events (paper 2 section 3.3 asks for that), and a
+ * thread that is idle keeps two chunks.
  *
- * A ring doubles when it is found full. It is halved at a tick (drain.c) if no
- * more than a quarter of it was full at a time since the last one. A chunk that
- * was read is granted again under a new number, unless the ring is to shrink.
+ * A ring doubles when it is found full. It is halved at a tick (drain.c) if no more
+ * than a quarter of it was full at any time since the last tick. A chunk that was
+ * read is granted again under a new number, unless the ring is to shrink.
  *
- * The letters, and the proof that a grant can be taken back, are in ring.c; of both
- * tests/model/lease.pml is a model.
+ * The letters, and the proof that a grant can be taken back, are in ring.c.
+ * tests/model/lease.pml is a model of both.
  *
  * WHY two at least: chunk c is not granted again as c + 1, see THE HALF-FILLED
  * CHUNK in drain.c.
@@ -59,7 +59,7 @@ void fl_pool_close(struct fl_pool *p)
 	free(p->free);
 }
 
-/* False: nothing is left. */
+/* False: the pool has no chunk left. */
 static bool take(struct fl_pool *p, uint32_t *page)
 {
 	if (!p->n)
@@ -77,7 +77,7 @@ static void give(struct fl_pool *p, uint32_t page)
 	p->free[p->n++] = page;
 }
 
-/* Where the system cannot take memory back it stays with the pool. */
+/* Give memory back to the system; where that does not work, the memory stays with the pool. */
 void fl_pool_tick(struct fl_pool *p)
 {
 	for (; p->cold < p->low; p->cold++)
@@ -95,8 +95,8 @@ static void wake(struct fl_ring *g)
 		fl_os_futex_wake(&g->granted_word, INT_MAX);
 }
 
-/* Who waits is not woken yet: to sleep and to be woken takes as long as a chunk or more, and
- * a reader that is slower than its thread would wake it for every one. */
+/* A thread that waits is not woken yet. To sleep and to be woken takes as long as filling a
+ * chunk, or more, and a reader that is slower than its thread would wake it for every chunk. */
 static void publish(const struct fl_lease *l)
 {
 	struct fl_ring *g = l->ring;
@@ -120,7 +120,7 @@ static void grant(struct fl_lease *l, uint32_t page)
 	l->granted++;
 }
 
-/* Grant what is free until the ring is as long as it should be. */
+/* Grant free chunks until the ring is as long as it should be. */
 static void extend(struct fl_lease *l, struct fl_pool *p)
 {
 	uint32_t page;
@@ -165,8 +165,8 @@ void fl_lease_begin(struct fl_lease *l, struct fl_slot *s, const struct fl_pool 
 		l->page[i] = l->home + (uint32_t)(i * p->chunk_bytes / FL_PAGE);
 }
 
-/* In windows events come in bursts, which no reader should have to follow: who fills
- * one chunk has the longest ring, and keeps it. */
+/* In windows events come in bursts, which no reader should have to follow: a thread that fills
+ * one chunk gets the longest ring, and keeps it. */
 static void want_more(struct fl_lease *l, const struct fl_pool *p, uint32_t full)
 {
 	if (p->has_windows && full)
@@ -200,8 +200,8 @@ void fl_lease_next(struct fl_lease *l, struct fl_pool *p)
 	}
 }
 
-/* All that is granted beyond what is wanted and what the thread has claimed; all
- * of it stays if the thread claims some of it in this moment. */
+/* Take back all chunks that are granted, but neither wanted nor claimed. They all stay granted
+ * if the thread claims one of them at this moment. */
 static void take_back(struct fl_lease *l, struct fl_pool *p)
 {
 	struct fl_ring *g = l->ring;

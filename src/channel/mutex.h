@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-/* The kernel marks it when its owner ends. 0 or -errno. */
+/* Make a mutex that the kernel marks when its owner ends. 0 or -errno. */
 static inline int fl_mutex_make(pthread_mutex_t *mutex)
 {
 	pthread_mutexattr_t attr;

@@ -1,15 +1,15 @@
 /*
  * other.c - a second recorder's region, in a process that another one records.
  *
- * GUEST code. Each recorder makes a region, and trusts nobody else with it: so two of them on
- * one process have one each, and neither reads what the other may write. The process has the
- * same sites in both, by the same ids, and shows them in the second one by copies of what it
- * has shown in the first. A thread has a slot in each.
+ * GUEST code. Each recorder makes a region, and trusts no other recorder with it: so two
+ * recorders on one process have a region each, and neither reads what the other may write. The
+ * process has the same sites in both regions, by the same ids. In the second region it shows
+ * copies of what it has shown in the first. A thread has a slot in each region.
  *
  * A channel that was opened here is never changed again, and its region stays mapped: a thread
  * may be in the middle of an event while another recorder comes (fl_own_slot() in slot.h).
  *
- * (T) pairs with (S) in ring.c: who finds the channel finds it whole.
+ * (T) pairs with (S) in ring.c: a thread that finds the channel finds it whole.
  */
 #include <sys/mman.h>
 
@@ -17,7 +17,7 @@
 #include "channel/slot.h"
 #include "os/os.h"
 
-/* The only process there, and its first image. */
+/* Make this process the only one in the region, and this image its first. */
 static void become_only_process(struct fl_region *m)
 {
 	struct fl_process *p = fl_shm_processes(m);
@@ -70,7 +70,7 @@ void fl_other_close(void)
 {
 	struct fl_channel *c = fl_other;
 
-	/* ordering: none to pair with, who has found it sees that it is closed */
+	/* ordering: none to pair with, a thread that has found it sees that it is closed */
 	store_release(&fl_other, NULL);
 	if (c)
 		fl_threads_close(c);
@@ -98,13 +98,13 @@ static void show_modules(struct fl_region *to, const struct fl_region *from)
 	store_relaxed(&to->n_modules, n);
 }
 
-/* What of the first recorder's blocks of bodies is shown. */
+/* How much of the first recorder's blocks of bodies has been shown. */
 static struct {
 	struct fl_region *to;
 	struct fl_body_block upto[FL_BODY_BLOCKS];
 } shown;
 
-/* A row that is not written yet is shown later, with those behind it. */
+/* A row that is not written yet is shown later, with the rows behind it. */
 static void show_block(struct fl_region *from, uint32_t block)
 {
 	struct fl_body_block *upto = &shown.upto[block];
@@ -152,7 +152,7 @@ static void show_code(struct fl_region *to, struct fl_region *from)
 	}
 }
 
-/* What the reader has decided stays. */
+/* Show a site. What the reader has decided about it stays. */
 static void show_site(struct fl_region *to, uint32_t id, const struct fl_shm_site *site)
 {
 	struct fl_shm_site *s = &fl_shm_sites(to)[id], now = *site;

@@ -4,15 +4,15 @@
  * READER code: it stays out of the target.
  *
  * Paper 2, section 6.4, leaves this for later: a sampling rate that the reader
- * cannot follow makes errors in bursts. A ring that is half full halves the rate,
- * and again only when that has had time to work; rings that stay nearly empty
- * raise it by a quarter.
+ * cannot follow makes errors in bursts. A ring that is half full halves the rate;
+ * the rate is halved again only after some time, in which the lower rate can work.
+ * Rings that stay nearly empty raise the rate by a quarter.
  */
 #include "channel/filter.h"
 
 enum {
 	HIGH = 500, LOW = 250,		/* thousandths of a ring */
-	CALM_LOOKS = 32,		/* that must be low before the rate rises */
+	CALM_LOOKS = 32,		/* looks at low rings before the rate rises */
 	PATIENCE = 32			/* looks before the rate is lowered again */
 };
 

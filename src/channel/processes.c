@@ -1,25 +1,26 @@
 /*
  * processes.c - the processes that record into one region.
  *
- * Without `follow` that is one, the target, through all its images. Hides who
- * may become another: fork's child takes a row of processes[] before fork()
- * returns in it; a program that exec has started finds the row of its pid, or
- * takes one, before its main. A row stays its pid's.
+ * Without `follow` only one process records: the target, through all its images.
+ * Hides how further processes join. fork's child takes a row of processes[] before
+ * fork() returns in the child. A program that exec has started finds the row of its
+ * pid, or takes a row, before its main. A row stays its pid's.
  *
- * An image is what exec replaces, and what fork copies. Each has a number of
- * its own; threads and sites bear it. When a row gets another number all that
- * bears the old one has ended: the kernel has killed the threads before it
+ * An image is what exec replaces, and what fork copies. Each image has a number of
+ * its own; threads and sites bear that number. When a row gets another number, all
+ * that bears the old one has ended: the kernel has killed the threads before it
  * starts the next image, and gives a pid anew only when nobody has it.
  *
  * THE LOCK	One process at a time adds rows to the tables of modules and
  *		sites, and one at a time asks the reader, with this lock held.
- * FAILURE	Killed while it holds the lock: the kernel marks the mutex, and
- *		the next process goes on. What the dead one wrote behind n_sites
- *		was never there; what it had published and not asked for is
- *		decided when anybody asks. If it was just asking, the reader
- *		answers it all the same: see ask() in agent/agent.c.
- *		Killed while it takes a row: the row stays empty, and a place in the index that
- *		leads there is nobody's, as it has no pid.
+ * FAILURE	A process is killed while it holds the lock: the kernel marks the mutex,
+ *		and the next process goes on. Rows that the dead process wrote behind
+ *		n_sites do not count. Sites that it had published, but not asked for,
+ *		are decided when any process asks. If it was just asking, the reader
+ *		answers all the same: see ask() in agent/agent.c.
+ *		A process is killed while it takes a row: the row stays empty, and a
+ *		place in the index that leads to the row is nobody's, because the row
+ *		has no pid.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@
 uint32_t fl_own_row;
 
 static uint32_t image;			/* own number; 0: nobody joins here */
-static struct fl_program *program;	/* that it executes; NULL: not known */
+static struct fl_program *program;	/* that this process executes; NULL: not known */
 
 uint32_t fl_channel_image(void)
 {
@@ -76,7 +77,7 @@ const struct fl_process *fl_shm_process(struct fl_region *m, int pid)
 	return find_row(m, pid, &row) ? &fl_shm_processes(m)[row] : NULL;
 }
 
-/* Who looks for it is that process, or another one that has its pid when it has ended. */
+/* Only that process looks for its row, or a later one that has the same pid. */
 bool fl_process_index(struct fl_region *m, int pid, uint32_t row)
 {
 	for (uint32_t i = 0; i < FL_PROCESS_INDEX; i++) {
@@ -95,13 +96,14 @@ static bool take_row(struct fl_region *m, int pid, uint32_t *row)
 	uint32_t most = fl_most_processes(m->max_sites);
 
 	if (load_relaxed(&m->n_processes) >= most)
-		return false;		/* and the number does not run away */
+		return false;		/* and n_processes does not run away */
 	*row = __atomic_fetch_add(&m->n_processes, 1, __ATOMIC_RELAXED);
 	FL_POINT("processes.taken");
 	return *row < most && fl_process_index(m, pid, *row);
 }
 
-/* What the kernel has drawn for this image: a fork has it, too, an exec draws anew. */
+/* A random number that the kernel has drawn for this image. A fork keeps it; an exec draws a
+ * new one. */
 static uint64_t image_start(void)
 {
 	const uint64_t *drawn = (const void *)fl_os_auxiliary(AT_RANDOM);
@@ -109,8 +111,8 @@ static uint64_t image_start(void)
 	return drawn ? *drawn : 0;
 }
 
-/* Where that lies, of the image that the kernel itself has begun; 0: not known. An emulator
- * answers for /proc/self in the name of what it runs, and not for a thread's own files. */
+/* Where that number lies in the image that the kernel itself has begun; 0: not known. An
+ * emulator answers for /proc/self in the name of what it runs, but not for a thread's files. */
 static uint64_t kernels_drawn_at(void)
 {
 	struct { uint64_t type, value; } rows[64];
@@ -126,9 +128,9 @@ static uint64_t kernels_drawn_at(void)
 	return at;
 }
 
-/* This image was begun by an emulator that is recorded itself, and gives on what it was
- * preloaded with. An image behind an exec is the kernel's, or its emulator is another one, and
- * is not in the row. */
+/* Was this image begun by an emulator that is recorded itself, and that hands on its own
+ * LD_PRELOAD? After an exec the answer is no: the kernel has begun that image, or another
+ * emulator has, which is not in the row. */
 bool fl_process_is_emulated(struct fl_region *m)
 {
 	uint64_t at;
@@ -141,7 +143,8 @@ bool fl_process_is_emulated(struct fl_region *m)
 	       at != fl_os_auxiliary(AT_RANDOM);
 }
 
-/* The program may be linked with libflick.a, or have a plugin that is: then it has two. */
+/* Has another flick in this image joined? The program may be linked with libflick.a, or have a
+ * plugin that is. */
 static bool has_another(struct fl_region *m)
 {
 	uint32_t row;
@@ -150,8 +153,8 @@ static bool has_another(struct fl_region *m)
 	       fl_shm_processes(m)[row].start == image_start();
 }
 
-/* What this process executed until now, if there were no probes: fork's child of who has none
- * takes a row when it executes something else. */
+/* The program that this process executed until now, if it had no probes. The child of a process
+ * without probes takes a row only when it executes something else: then its parent tells. */
 static uint32_t bare_before(struct fl_region *m, const struct fl_process *own)
 {
 	const struct fl_process *p = own->pid ? own : fl_shm_process(m, fl_os_parent());
@@ -183,7 +186,7 @@ static int join(struct fl_region *m)
 	store_relaxed(&p->is_bare, 0);
 	p->start = image_start();
 	p->drawn_at = fl_os_auxiliary(AT_RANDOM);
-	/* ordering: none of ours, what the old number stands for has ended */
+	/* ordering: none of ours, the image with the old number has ended */
 	store_release(&p->image, image);
 	FL_POINT("processes.joined");
 	return 0;
@@ -191,13 +194,13 @@ static int join(struct fl_region *m)
 
 void fl_channel_heed(uint32_t wish)
 {
-	/* (N) pairs with (O) in drain.c: what was counted before is seen before */
+	/* (N) pairs with (O) in drain.c: a reader that sees the wish sees earlier counts */
 	store_release(&fl_shm_processes(fl_region)[fl_own_row].heeded, wish);
 }
 
 /* ---- what it executes ------------------------------------------------------------ */
 
-/* Two files have one by accident once in four thousand millions. */
+/* Two files have the same key by accident once in four thousand millions. */
 static uint64_t path_key(const char *path)
 {
 	uint64_t key = 0;
@@ -207,7 +210,7 @@ static uint64_t path_key(const char *path)
 	return key | 1;
 }
 
-/* The name follows the key: who finds a row does not need it. */
+/* The name is written after the key: a process that finds a row does not need the name. */
 static void name_program(struct fl_program *p, const char *path)
 {
 	const char *name = path;
@@ -260,7 +263,7 @@ static struct fl_program *program_row(struct fl_region *m)
 	return p;
 }
 
-/* A count takes about a nanosecond. The reader grants the same (cli/bare.c). */
+/* A count takes about a nanosecond. The reader grants as much (cli/bare.c). */
 void fl_channel_armed(uint64_t ns)
 {
 	uint64_t blocks = ns / FL_GRANTED_ONE_IN / FL_COUNT_BLOCK;
@@ -289,14 +292,14 @@ int fl_channel_join(struct fl_region *m)
 		__atomic_fetch_add(&program->n_armed, 1, __ATOMIC_RELAXED);
 		return 0;
 	}
-	/* Samples tell of it, and no probe. */
+	/* samples tell of this process, and no probe does */
 	store_relaxed(&fl_shm_processes(m)[fl_own_row].is_bare, 1);
 	__atomic_fetch_add(&program->n_bare, 1, __ATOMIC_RELAXED);
 	return -EDQUOT;
 }
 
-/* The first process of a namespace has no parent in it, and only that one can be
- * the child of a process of another. */
+/* The first process of a namespace has no parent in that namespace. Only the first one can be
+ * the child of a process in another namespace. */
 int fl_channel_fork(void)
 {
 	int err = fl_os_parent() ? join(fl_region) : -EXDEV;

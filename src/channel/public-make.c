@@ -2,7 +2,7 @@
  * public-make.c - flick/channel.h: make a ring, attach to one, count its words.
  *
  * Hides the layout's arithmetic and the two robust mutexes by which either side
- * sees the other's death. None of it is on a path that enqueues.
+ * sees the other's death. No code here is on a path that enqueues.
  */
 #include "arch/arch.h"
 #include "channel/mutex.h"
@@ -21,7 +21,7 @@ static bool is_multiple(uint64_t n, uint64_t of, uint64_t lo, uint64_t hi)
 	return n >= lo && n <= hi && n % of == 0;
 }
 
-/* What is given is taken as it is or refused; 0 has a default. */
+/* A given option is taken as it is, or refused; 0 stands for the default. */
 static int fill_in(struct flick_channel_opt *o, const struct flick_channel_opt *given)
 {
 	*o = (struct flick_channel_opt){ .size = sizeof(*o) };
@@ -135,7 +135,7 @@ static bool is_at_home(const struct fl_public *r, uint64_t at)
 	return at <= r->chunks * r->chunk_bytes || fl_public_is_aside(r, r->base + at);
 }
 
-/* Does what the last producer left make sense? */
+/* Does the state that the last producer left make sense? */
 static bool is_sound(const struct fl_public *r)
 {
 	return is_at_home(r, r->ptr_at) &&
@@ -144,8 +144,8 @@ static bool is_sound(const struct fl_public *r)
 	       r->aside_kind < FL_N_ASIDE && r->claimed - r->filled <= 1;
 }
 
-/* All addresses are the last producer's; those who come write them anew. Killed in
- * between, they leave the two that matter in `ptr_at` and `resume_at`. */
+/* All addresses are the last producer's, so a new producer writes them anew. If it is killed
+ * in between, `ptr_at` and `resume_at` still have the two that matter. */
 static void change_addresses(struct fl_public *r)
 {
 	r->moving = 1;
@@ -158,8 +158,8 @@ static void change_addresses(struct fl_public *r)
 	r->moving = 0;
 }
 
-/* The ring goes on where it stood. A claimed chunk stays claimed, as its consumer
- * may have taken a part of it. False, and nothing has changed: it is damaged. */
+/* The ring goes on where it stood. A claimed chunk stays claimed, because the consumer may
+ * have taken a part of it. False: the ring is damaged, and nothing has changed. */
 static bool move_in(struct fl_public *r)
 {
 	if (!r->moving) {
@@ -176,7 +176,7 @@ static bool move_in(struct fl_public *r)
 	r->hot.guard = 0;
 	r->hot.ahead = fl_arch_read_ahead();
 	r->aside_left = 0;
-	store_relaxed(&r->deferred_n, 0);		/* first: it may have been moved */
+	store_relaxed(&r->deferred_n, 0);		/* first: words may have been moved */
 	store_relaxed(&r->deferred_moved, 0);
 	r->deferred_flush = 0;
 	return true;
@@ -207,7 +207,7 @@ int flick_channel_produce(struct flick_channel *c)
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* Words that went aside for `why`, the lap that is not at its end with them. */
+/* Words that went aside for `why`, including those of the lap that has not ended. */
 static uint64_t left_aside(const struct fl_public *r, enum fl_aside why)
 {
 	uint64_t bytes = load_relaxed(&r->laps[why]) * FL_HALF_BYTES;

@@ -1,21 +1,21 @@
 /*
  * public-put.c - the producer's side of flick/channel.h.
  *
- * The short path appends while `ptr` has not reached `limit`: flick_channel_put64()
- * and _put32() are of the port (arch/x86_64/word.S), a cursor's is in the header.
- * Everything else happens here, once a chunk or less: counting a full chunk, moving
- * on to a free one, waiting for one, leaving words out, and keeping what signal
- * handlers enqueue while the thread is inside.
+ * The short path appends while `ptr` has not reached `limit`. flick_channel_put64()
+ * and _put32() are in the port (arch/x86_64/word.S); a cursor's short path is in the
+ * header. Everything else happens here, once a chunk or less: counting a full chunk,
+ * moving on to a free one, waiting for one, leaving words out, and keeping what
+ * signal handlers enqueue while the thread is inside.
  *
  * WHERE THE NEXT WORD GOES
- *	To `ptr`, and that stands in one of two memories. In the chunk in hand words are
- *	recorded. In the aside, two halves of 1 KiB that nobody reads, words are left out: so
- *	to leave a word out is what recording it is, and the short path has no test for it.
- *	`resume` has the ring's place meanwhile. As in ring.c `filled` counts chunks that are
- *	full and `claimed` those that were begun; freed chunks are what `consumed` says in
- *	words.
- *	`limit` is where the short path has to ask move_on(). Whoever wants a word to ask
- *	earlier makes it NULL. move_on() goes by the state alone, in this order:
+ *	To `ptr`, which points into one of two memories. In the chunk in hand words are
+ *	recorded. In the aside, two halves of 1 KiB that nobody reads, words are left out. So
+ *	leaving a word out is the same work as recording it, and the short path has no test
+ *	for it. `resume` has the ring's place meanwhile. As in ring.c `filled` counts chunks
+ *	that are full and `claimed` those that were begun; `consumed` says in words how many
+ *	chunks are freed.
+ *	`limit` is where the short path has to ask move_on(). Whoever wants the next word to
+ *	ask earlier makes `limit` NULL. move_on() goes by the state alone, in this order:
  *
  *	1 ptr is in the aside, and there is more to leave out	it goes on there
  *	2 an adaptive ring has just recorded a burst, and the	aside, for as many halves as
@@ -63,12 +63,12 @@
  *	3. A burst that the consumer delivers was not overwritten meanwhile.
  *	4. The thread's state can be taken up where a handler abandoned it by
  *	   siglongjmp(): see move_on().
- *	5. Neither side sleeps on what has happened, but for a time-out.
+ *	5. Neither side sleeps when what it waits for has happened, or only for a time-out.
  * WHY
  *	1. The store of `ptr` commits. `ptr` is loaded with the guard up and
  *	   word_limit NULL, so no handler can use the same place; with the guard
- *	   down it is past the word. Or it is loaded in a sequence of which nothing
- *	   is left when a handler has come before the store of `ptr` (OS5).
+ *	   down `ptr` is past the word. Or `ptr` is loaded in a restartable sequence,
+ *	   of which nothing is left when a handler comes before the store (OS5).
  *	   seek_room() enters chunk c only when c - freed < chunks was seen at (D).
  *	   The head of drain.c proves the half-filled chunk.
  *	2. Each of these is one store: a word (ptr), a chunk counted (filled; the
@@ -77,17 +77,19 @@
  *	   the ring's place before). A deferred word is in exactly one of queue and
  *	   ring by `deferred_moved`, see public.h.
  *	3. Words of chunk c + n are written behind (G), and the burst of c is read
- *	   before (H): when one of them was seen, so is filled >= c + n.
+ *	   before (H): if the burst has a word of c + n, then filled >= c + n is seen.
  *	4. While anything is half done, `limit` is NULL and everything is worked out
  *	   anew from ptr, filled and claimed.
  *	5. (M) and (N), (O) and (P) stand between a store and a load on either side.
- *	   A sleeper names the value of a futex that it read before it looked: who
- *	   sees the new one sees what it was changed for, as what was done is stored
- *	   before it, (U) and (W), and the sleeper's fence is between, (V) and (X).
- *	   By (U), too, `sleeps` = 0 is not stored over the next wait's 1.
+ *	   A sleeper reads the futex's value before it looks, and names that value to
+ *	   the kernel. A sleeper that reads the new value sees what it was changed
+ *	   for: that is stored before the value, (U) and (W), and the sleeper's fence
+ *	   is between its two looks, (V) and (X). By (U), too, `sleeps` = 0 is not
+ *	   stored over the next wait's 1.
  * FAILURE
- *	The consumer dies: an exhaustive producer goes on into the aside, and what
- *	it leaves out is counted. The deferred queue is full: the handler's word is counted.
+ *	The consumer dies: an exhaustive producer goes on into the aside, and words
+ *	that it leaves out are counted. The deferred queue is full: the handler's
+ *	word is lost, and counted.
  */
 #include "arch/arch.h"
 #include "channel/public.h"
@@ -181,7 +183,7 @@ static void count_chunk(struct fl_public *r)
 	fl_public_doorbell(r);
 }
 
-/* Is there room for a word in the ring? Then it goes to ring_at(). */
+/* Is there room for a word in the ring? Then the word's place is ring_at(). */
 static bool seek_room(struct fl_public *r)
 {
 	if (r->claimed != r->filled && ring_at(r) == chunk_end(r, r->filled))
@@ -206,7 +208,7 @@ static char *half_start(const struct fl_public *r)
 
 static void enter_half(struct fl_public *r)
 {
-	/* (E) pairs with (F) in public-take.c: resume is there before */
+	/* (E) pairs with (F) in public-take.c: `resume` is stored before */
 	store_release(&r->hot.ptr, half_start(r));
 	r->hot.limit = half_start(r) + FL_HALF_BYTES;
 }
@@ -240,9 +242,9 @@ static bool stay_aside(struct fl_public *r)
 
 /* ---- moving on ----------------------------------------------------------- */
 
-/* With the guard up: a place for the next word, ptr < limit; false when there is none and
- * the producer has to wait. The numbers are those of the head. Also called from a chunk's
- * middle, when the deferred queue wants to be seen to. */
+/* With the guard up: find a place for the next word, ptr < limit; false when there is none
+ * and the producer has to wait. The numbers are those of the head of this file. Also called in
+ * a chunk's middle, when the deferred queue has words. */
 static bool move_on(struct fl_public *r)
 {
 	uint64_t skip = load_relaxed(&r->skip);	/* the consumer changes it: read once */
@@ -309,7 +311,7 @@ uint64_t fl_public_deferred(const struct fl_public *r)
 	return n > m ? n - m : 0;
 }
 
-/* From a handler that interrupted its thread inside. */
+/* Called by a handler that interrupted its thread inside. */
 static void put_deferred(struct fl_public *r, uint64_t word)
 {
 	uint64_t mask, n;
@@ -323,7 +325,7 @@ static void put_deferred(struct fl_public *r, uint64_t word)
 	} else {
 		store_relaxed(&r->deferred_lost, r->deferred_lost + 1);
 	}
-	store_relaxed(&r->hot.limit, NULL);	/* the next word looks in here */
+	store_relaxed(&r->hot.limit, NULL);	/* the next word comes to fl_public_put() */
 	store_relaxed(&r->hot.word_limit, (char *)1);
 	fl_os_signals_restore(&mask);
 }
@@ -357,7 +359,7 @@ static bool move_deferred(struct fl_public *r)
 	return true;
 }
 
-/* With the guard up: the ring takes what handlers left. False when it is full. */
+/* With the guard up: the ring takes words that handlers left. False when the ring is full. */
 static bool empty_deferred(struct fl_public *r)
 {
 	uint64_t mask;
@@ -373,7 +375,8 @@ static bool empty_deferred(struct fl_public *r)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Room for two chunks, as the consumer is behind; or nobody to wait for. */
+/* Is there room for two chunks, or no consumer to wait for? One chunk would not do for long,
+ * because the consumer is behind. */
 static bool may_go_on(const struct fl_public *r)
 {
 	return is_free(r, 2) || fl_owner_died(&r->consumer);
@@ -412,8 +415,8 @@ static bool try_put(struct fl_public *r, uint64_t word)
 	return true;
 }
 
-/* Words that a handler left keep the short path shut, so that its next ones do not
- * come before them: what put_deferred() did to `limit` may have been undone. */
+/* Words that a handler left keep the short path shut, so that the thread's next words do not
+ * come before them. `limit` is made NULL again, because move_on() may have undone that. */
 static void lower_guard(struct fl_public *r)
 {
 	FL_MUST(fl_public_is_sound(r));
@@ -423,7 +426,7 @@ static void lower_guard(struct fl_public *r)
 	flick_channel_publish(&r->hot, r->hot.ptr);
 }
 
-/* From the short path when it has no room, or was interrupted; from a handler. */
+/* Called by the short path when it has no room, or was interrupted; and in a handler. */
 void fl_public_put(struct flick_channel *c, uint64_t word)
 {
 	struct fl_public *r = fl_public_of(c);
@@ -443,7 +446,7 @@ void fl_public_put(struct flick_channel *c, uint64_t word)
 	}
 }
 
-/* The short path where nothing is restarted: the guard is up around ptr. */
+/* The short path where there is no rseq: the guard is up from the load of ptr to its store. */
 void fl_public_put_guarded(struct flick_channel *c, uint64_t word)
 {
 	struct fl_public *r = fl_public_of(c);
@@ -462,7 +465,7 @@ void fl_public_put_guarded(struct flick_channel *c, uint64_t word)
 		fl_public_put(c, word);
 }
 
-/* Everything the cursor has passed is committed before the guard goes down. */
+/* Every word that the cursor has passed is committed before the guard goes down. */
 char *flick_cursor_turn(struct flick_channel *c, char *at, uint64_t word)
 {
 	struct fl_public *r = fl_public_of(c);

@@ -1,10 +1,11 @@
 /*
  * public-take.c - the consumer's side of flick/channel.h.
  *
- * Hands out whole chunks where they lie and gives them back; half-filled ones
- * when they were flushed or their producer has gone; bursts, copied, when
- * sampling. Believes nothing in the ring that could lead it outside: geometry and
- * its own position are private copies. Sets an adaptive producer's rate.
+ * Hands out whole chunks where they lie, and gives them back. Hands out half-filled
+ * chunks when they were flushed, or when their producer has gone; and copies of
+ * bursts when sampling. Believes no value in the ring that could lead outside:
+ * geometry and the consumer's own position are private copies. Sets an adaptive
+ * producer's rate.
  *
  * The letters are explained in public-put.c, where their mates are.
  */
@@ -44,8 +45,8 @@ static uint64_t load_filled(const struct fl_public *r)
 	return load_acquire(&r->filled);
 }
 
-/* Nobody fills this ring any more. What the producer did is seen after this: the
- * kernel's mark, or its own unlocking, is the release. */
+/* Does nobody fill this ring any more? All that the producer did is seen after this: the
+ * kernel's mark, or the producer's own unlocking, is the release. */
 static bool is_over(const struct fl_public *r)
 {
 	uint32_t word = fl_owner_word(&r->producer);
@@ -55,8 +56,8 @@ static bool is_over(const struct fl_public *r)
 
 /* ---- giving back --------------------------------------------------------- */
 
-/* Below an eighth the rate rises by a quarter of what is left out; above a half
- * of the ring it falls to a half. Once a chunk. */
+/* If more than half of the ring is held, the rate falls to a half. If no more than an eighth is
+ * held, a quarter fewer halves are left out. Called once a chunk. */
 static void set_rate(struct fl_public *r, int64_t held, int64_t chunks)
 {
 	uint32_t skip = load_relaxed(&r->skip);
@@ -83,7 +84,7 @@ static void wake_producer(const struct flick_consumer *k, struct fl_public *r)
 	fl_os_futex_wake(&r->freed_word, 1);
 }
 
-/* One store says it all: what is consumed is delivered and is room. */
+/* One store counts words as delivered, and gives their room back. */
 static void consume(struct flick_consumer *k, uint64_t words)
 {
 	struct fl_public *r = fl_public_of(k->channel);
@@ -157,7 +158,7 @@ static bool hand_out_half(struct flick_consumer *k, struct flick_batch *b)
 	return hand_out(k, b, in_half(k, r, filled));
 }
 
-/* What handlers left with a producer that has gone, in no chunk. */
+/* Words that handlers left in the deferred queue of a producer that has gone. */
 static bool hand_out_deferred(struct flick_consumer *k, struct flick_batch *b)
 {
 	struct fl_public *r = fl_public_of(k->channel);
@@ -206,9 +207,9 @@ static void skip_chunks(struct flick_consumer *k, struct fl_public *r, uint64_t 
 	store_relaxed(&r->overwritten, r->overwritten + words);
 }
 
-/* A burst of the first `n` words of the first chunk not freed. Its place moves from
- * chunk to chunk by the golden section, so that no phase of the producer's is seen
- * more often than another. */
+/* Copy a burst out of the first `n` words of the first chunk not freed. The burst's place moves
+ * from chunk to chunk by the golden section, so that no phase of the producer's is seen more
+ * often than another. */
 static uint64_t copy_burst(struct flick_consumer *k, uint64_t n)
 {
 	uint64_t from = taken(k);
@@ -221,7 +222,7 @@ static uint64_t copy_burst(struct flick_consumer *k, uint64_t n)
 	return burst;
 }
 
-/* A burst stands for the first `n` words of its chunk: the others are left out. */
+/* A burst stands for the first `n` words of its chunk: the other words are left out. */
 static int hand_out_burst(struct flick_consumer *k, struct flick_batch *b, uint64_t burst,
 			  uint64_t n)
 {

@@ -9,8 +9,9 @@
  *
  * While words are not recorded ptr runs through the aside: two halves of 1 KiB,
  * used in turn, which nobody reads. So leaving words out costs the producer what
- * recording them costs, and no test. A lap through a half is counted at its end;
- * between the halves is a gap, so that this is no place of the other one.
+ * recording them costs, and the short path has no test for it. A lap through a half
+ * is counted at the half's end; between the halves is a gap, so that this end is not
+ * a place of the other half.
  *
  *	claimed - filled is 1 while a chunk is being written, else 0
  *	exhaustive, adaptive: claimed - freed <= chunks
@@ -33,7 +34,7 @@
 #define FL_DEFERRED_WORDS 512u
 
 enum fl_aside {		/* why words go aside; index of laps[] */
-	FL_ASIDE_RATE,	/* adaptive: at this rate they are left out */
+	FL_ASIDE_RATE,	/* adaptive: the rate leaves them out */
 	FL_ASIDE_FULL,	/* adaptive: there is no room */
 	FL_ASIDE_DEAD,	/* there is no room, and the consumer died */
 	FL_N_ASIDE
@@ -48,10 +49,11 @@ enum fl_public_state {
 _Static_assert(offsetof(struct flick_channel, ptr) == 0 &&
 	       offsetof(struct flick_channel, word_limit) == 24, "CHANNEL_* of word.S");
 
-/* Words of handlers that interrupted an enqueue: deferred[0..n). `moved` says how
- * many are in the ring: its count shifted left by one; or, while the producer moves
- * them, the position that deferred[0] has, shifted likewise, plus 1. One word, so
- * that a producer killed in between leaves an exact count. */
+/* The deferred queue has words of handlers that interrupted an enqueue:
+ * deferred[0..deferred_n). deferred_moved says how many of these are in the ring: the
+ * count shifted left by one; or, while the producer moves them, the position of
+ * deferred[0], shifted likewise, plus 1. That is one word, so that a producer killed in
+ * between leaves an exact count. */
 struct fl_public {
 	struct flick_channel hot;
 
@@ -67,20 +69,21 @@ struct fl_public {
 	alignas(64) uint64_t filled;	/* chunks; W producer (A), R consumer (B) */
 	uint64_t flushed;		/* flushes; W producer (I), R consumer (J) */
 	uint64_t laps[FL_N_ASIDE];	/* W producer */
-	uint32_t waiting;		/* 1: for room; W producer, 0 by consumer */
+	uint32_t waiting;		/* 1: producer waits for room; W producer, 0 by
+					 * consumer */
 	uint32_t state;			/* DRAINED by consumer (Q), OPEN by
 					 * producer (K) */
 
 	alignas(64) uint64_t consumed;	/* words; W consumer (C), R producer (D) */
-	uint64_t left_out;		/* of those: sampling took another burst */
-	uint64_t overwritten;		/* of those: the consumer was too slow */
+	uint64_t left_out;		/* of `consumed`: sampling took another burst */
+	uint64_t overwritten;		/* of `consumed`: the consumer was too slow */
 	uint64_t deferred_delivered;	/* words that came from the deferred queue directly */
 	uint32_t freed_word;		/* counts what makes room; the producer's futex */
 	uint32_t skip;			/* adaptive: halves to leave out after each
 					 * recorded; W consumer, R producer */
 
 	alignas(64) uint32_t doorbell;	/* the consumer's futex */
-	uint32_t sleeps;		/* 1 while it sleeps */
+	uint32_t sleeps;		/* 1 while the consumer sleeps */
 
 	alignas(64) uint64_t magic;	/* constant, as all up to `bytes` */
 	uint32_t mode, word_bytes;
@@ -112,8 +115,8 @@ static inline uint64_t fl_public_laps(const struct fl_public *r)
 	return sum;
 }
 
-/* Offset of `at` from the start of the half in use; beyond FL_HALF_BYTES when it
- * is not there: in the ring, or at the end of a lap that is counted already. */
+/* Offset of `at` from the start of the half in use; beyond FL_HALF_BYTES when `at` is
+ * elsewhere: in the ring, or at the end of a lap that is counted already. */
 static inline uint64_t fl_public_in_half(const struct fl_public *r, const char *at)
 {
 	uint64_t aside = (uintptr_t)load_relaxed(&r->base) - r->data_at +
@@ -141,20 +144,20 @@ static inline uint64_t fl_public_half_filled(uint64_t filled, uint64_t pos,
 	return pos > start && pos <= start + chunk_bytes ? pos - start : 0;
 }
 
-/* Shared by public-put.c and public-make.c, which counts: words in the ring so far;
- * words in ring and aside so far; words of the deferred queue that are in neither. */
+/* Shared by public-put.c and public-make.c. Words in the ring so far; words in ring and
+ * aside so far; words of the deferred queue that are in neither. */
 uint64_t fl_public_position(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_total(const struct fl_public *r) FL_HIDDEN;
 uint64_t fl_public_deferred(const struct fl_public *r) FL_HIDDEN;
-/* The long way to enqueue; flick_channel_put64() and _put32() go on to it, or where there
- * is no rseq to the other. */
+/* The long way to enqueue: flick_channel_put64() and _put32() go on to fl_public_put(), or
+ * where there is no rseq to fl_public_put_guarded(). */
 void fl_public_put(struct flick_channel *c, uint64_t word) FL_HIDDEN;
 void fl_public_put_guarded(struct flick_channel *c, uint64_t word) FL_HIDDEN;
 /* Wake the consumer if it sleeps. */
 void fl_public_doorbell(struct fl_public *r) FL_HIDDEN;
 /* Is the header whole and of this version, in `bytes` of memory? */
 bool fl_public_is_valid(const struct fl_public *r, size_t bytes) FL_HIDDEN;
-/* Does what the producer has in hand make sense? See valid.c. */
+/* Does the producer's state make sense? See valid.c. */
 bool fl_public_is_sound(const struct fl_public *r) FL_HIDDEN;
 /* Take a robust mutex at once, also a dead owner's: 0 or -errno. */
 int fl_public_lock(pthread_mutex_t *mutex) FL_HIDDEN;

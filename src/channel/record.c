@@ -30,7 +30,7 @@ struct fl_known_records fl_records_known(const struct flick_record *r, size_t n,
 	return k;
 }
 
-/* The sign of all of so many at once says whether all are accesses. */
+/* The highest bit tells an access. The AND of so many words says whether all are accesses. */
 enum { AT_ONCE = 8 };
 
 static size_t count_accesses(const uint64_t *words, size_t n)

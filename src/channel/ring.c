@@ -7,7 +7,7 @@
  * count a full chunk, to move to the next one, to wait for it.
  *
  * A record has 16 bytes, an access told in a word 8. `limit` is 8 bytes before the chunk's end:
- * who compares `ptr` with it alone has room for 16. What is left of a chunk is filled with
+ * where `ptr` is below `limit` there is room for 16 bytes. The rest of a chunk is filled with
  * words that say nothing.
  *
  * THE LIFE OF CHUNK c	Four counters say how far chunks have come; each store of one is
@@ -23,7 +23,7 @@
  *	consume  reader  (in its own memory)      the page of c is free for another chunk
  *
  * So  filled <= entered <= claimed <= granted,  and entered <= filled + 1: one chunk at most
- * is in hand, it is chunk `filled`, and it is in hand while entered > filled.
+ * is in hand. That is chunk `filled`, and it is in hand while entered > filled.
  *
  * PROTOCOL
  *	thread                                  reader (drain.c, lease.c)
@@ -51,15 +51,15 @@
  *	   thread by a grant; if either is missed, a time-out comes instead.
  *	5. No two chunks from `consumed` to `granted` have one page, of any rings.
  * WHY
- *	1. The store of `ptr` commits: (E) orders the record before it, and so
- *	   does the port's short path, in a restartable sequence, so that a
- *	   handler that interrupts it and enqueues is not overwritten. Here all
- *	   signals are blocked instead. Death between two instructions leaves
- *	   `ptr` where it was.
- *	   A handler that forks in between leaves the child no slot: what the child goes
- *	   on with is looked for in the sequence, or with signals blocked.
+ *	1. The store of `ptr` commits: (E) orders the record before that store. So
+ *	   does the port's short path, whose restartable sequence also keeps the
+ *	   record of a handler that interrupts it and enqueues. Here all signals
+ *	   are blocked instead. Death between two instructions leaves `ptr` where
+ *	   it was.
+ *	   A handler that forks in between leaves the child no slot: the child loads
+ *	   its slot anew in the sequence, or with signals blocked.
  *	   A child of vfork writes in its parent's slot, and may be killed
- *	   anywhere: what it leaves is told apart in next_chunk(). A chunk is
+ *	   anywhere: next_chunk() tells apart what the child leaves. A chunk is
  *	   counted only if it was entered, and written to its end.
  *	2. A chunk is entered only after it was claimed, and then seen granted
  *	   at (D), with its page by (C). The reader takes a grant back only when
@@ -67,7 +67,7 @@
  *	   store and a load on either side: either the thread sees that the grant
  *	   is gone, and undoes the claim; or the reader sees the claim, and grants
  *	   the chunk again. Both may happen, and then the thread asks again.
- *	   tests/model/lease.pml has a twin for each step of this.
+ *	   tests/model/lease.pml has a twin for each of these steps.
  *	3. Chunks below `filled` are full by (A). The head of drain.c proves the
  *	   half-filled one.
  *	4. (M) and (N), (O) and (P) stand between a store and a load on either
@@ -76,13 +76,13 @@
  *	   makes it return. Only the thread changes `waiting`, so no wake is lost
  *	   to a reader that clears it late; a handler that waits, too, counts it
  *	   up and down again.
- *	5. Pages are handed out in lease.c, which has them in private memory.
+ *	5. lease.c hands out pages, and keeps their numbers in private memory.
  * FAILURE
  *	The reader dies: waiting ends at most one time-out later and the event
  *	is counted in lost[FL_LOST_READER]. The channel is closed: enqueueing
- *	returns at once and counts nothing, as this process is not recorded.
- *	Death with a claim that is being undone: nothing of it is in the ring, and
- *	a parent whose slot it is makes it again.
+ *	returns at once and counts nothing, because this process is not recorded.
+ *	Death while a claim is being undone: nothing was written to the claimed
+ *	chunk. If the slot is a parent's, the parent makes the claim again.
  */
 #include "arch/arch.h"
 #include "channel/channel.h"
@@ -125,8 +125,8 @@ void fl_channel_doorbell(void)
 
 /* ---- a chunk's life: claim, enter, fill -------------------------------------- */
 
-/* A fresh slot's ring. Where calls are counted there is none; else the slot's own two
- * chunks are granted, and the first of them is in hand. */
+/* Start the ring of a fresh slot: the slot's own two chunks are granted, and the first of them
+ * is in hand. Where calls are only counted there are no chunks. */
 void fl_ring_start(const struct fl_channel *c, struct fl_ring *g)
 {
 	bool has_chunks = c->session->action != FL_ACT_COUNT;
@@ -145,9 +145,9 @@ void fl_ring_start(const struct fl_channel *c, struct fl_ring *g)
 	store_relaxed(&g->ptr, start);
 }
 
-/* Claim all chunks below `upto`: one more than are claimed, or as many again after a
- * killed child's. False, and nothing has changed: the last of them is not granted yet, or
- * not any more. */
+/* Claim all chunks below `upto`: one chunk more than is claimed, or none if a killed child had
+ * claimed it already. False: the last one is not granted yet, or not any more, and nothing has
+ * changed. */
 static bool claim_chunks(struct fl_ring *g, uint64_t upto)
 {
 	store_relaxed(&g->claimed, upto);
@@ -159,7 +159,7 @@ static bool claim_chunks(struct fl_ring *g, uint64_t upto)
 	return false;
 }
 
-/* What stands above is there before what stands below, when a kill comes between. */
+/* Stores above are in memory before stores below, also if a kill comes in between. */
 static void in_order(void)
 {
 	/* ordering: none between threads */
@@ -167,7 +167,7 @@ static void in_order(void)
 }
 
 /* Chunk `filled`, which is claimed, is in hand from now on. While `limit` is 0 there is no
- * room, and no full chunk either: who is killed in between leaves nothing to be counted. */
+ * room, and no full chunk either: a child killed in between leaves nothing to be counted. */
 static void enter_chunk(const struct fl_channel *c, struct fl_ring *g)
 {
 	uint64_t at = (uintptr_t)c->region +
@@ -177,7 +177,7 @@ static void enter_chunk(const struct fl_channel *c, struct fl_ring *g)
 	in_order();
 	FL_POINT("ring.leaving");
 	g->paused[g->filled % FL_RING_CHUNKS] = 0;
-	/* (E) pairs with (F) in drain.c: it may be where the chunk before ends */
+	/* (E) pairs with (F) in drain.c: `at` may be where the chunk before ends */
 	store_release(&g->ptr, at);
 	g->entered = g->filled + 1;
 	in_order();
@@ -186,7 +186,7 @@ static void enter_chunk(const struct fl_channel *c, struct fl_ring *g)
 	FL_POINT("ring.moved");
 }
 
-/* What is left of the chunk in hand is filled with nothing. */
+/* Fill the rest of the chunk in hand with words that say nothing. */
 static void pad_chunk(struct fl_ring *g)
 {
 	while (g->limit && g->ptr < g->limit + FL_RING_TAIL) {
@@ -206,9 +206,9 @@ static void count_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl
 		fl_ring_doorbell(c, s);
 }
 
-/* Called with no room: move to the next chunk; false while it is not granted. It goes by
- * the state alone, not by how that came about: a child of vfork may have been killed
- * anywhere in here, in its parent's slot. */
+/* Called with no room: move to the next chunk; false while that is not granted. This goes by
+ * the state of the ring alone, because a child of vfork may have been killed anywhere in here,
+ * in its parent's slot. */
 static bool next_chunk(const struct fl_channel *c, struct fl_slot *s, struct fl_ring *g)
 {
 	if (g->entered > g->filled && g->limit && g->ptr >= g->limit)
@@ -236,9 +236,9 @@ static void append(struct fl_ring *g, const struct flick_record *r, size_t n)
 	store_release(&g->ptr, (uintptr_t)(to + n));	/* (E) pairs with (F) in drain.c */
 }
 
-/* All that it took to begin the chunk, from the moment on when a record wanted it: room was
- * waited for, or who woke the reader gave it the CPU. The reader takes it out of the time
- * of the thread's calls. */
+/* Note how long it took to begin the chunk, from the moment on when a record wanted it. The
+ * thread waited for room, or woke the reader, which took the CPU. The reader takes that pause
+ * out of the time of the thread's calls. */
 static void note_pause(struct fl_ring *g, uint64_t since)
 {
 	uint64_t pause = (fl_arch_ticks() - since) / FL_PAUSE_TICKS;
@@ -247,8 +247,9 @@ static void note_pause(struct fl_ring *g, uint64_t since)
 		pause < UINT32_MAX ? (uint32_t)pause : UINT32_MAX;
 }
 
-/* All of `n` records or none; false: there is no room. One commit, or two where a chunk
- * ends in between: then the next chunk is claimed before the first record is written. */
+/* Append all of `n` records or none; false: there is no room. There is one commit, or two
+ * where a chunk ends in between: then the next chunk is claimed before the first record is
+ * written. */
 static bool append_across(const struct fl_channel *c, struct fl_slot *s,
 			  const struct flick_record *r, size_t n, uint64_t since)
 {
@@ -273,7 +274,7 @@ static bool append_across(const struct fl_channel *c, struct fl_slot *s,
 	return true;
 }
 
-/* False when the ring is full. Closing may have come between: then it is done, too. */
+/* False when the ring is full. If the channel was closed meanwhile there is nothing to do. */
 static bool try_append(const struct fl_channel *c, const struct flick_record *r, size_t n,
 		       uint64_t since)
 {
@@ -291,8 +292,8 @@ static bool try_append(const struct fl_channel *c, const struct flick_record *r,
 
 /* ---- waiting ------------------------------------------------------------------- */
 
-/* A handler that interrupts the wait counts up and down again. If it forks, the child
- * comes out of the wait, too, and has no slot: the count is its parent's. */
+/* A handler that interrupts the wait counts up and down again. If the handler forks, the child
+ * comes out of the wait, too, but has no slot: it leaves the parent's count alone. */
 static void count_waiting(const struct fl_channel *c, uint32_t by)
 {
 	struct fl_slot *s;
@@ -305,10 +306,10 @@ static void count_waiting(const struct fl_channel *c, uint32_t by)
 	fl_os_signals_restore(&mask);
 }
 
-/* Sleep until there may be room, by what is granted meanwhile; false when there is no
- * reader, or it has given the slot up: then nobody grants anything, and a program that waited
- * would hang. Signal handlers run in here and may enqueue: nothing of the ring is held, and
- * they may have made the room that is waited for. */
+/* Sleep until a grant may have made room. False when there is no reader, or the reader has
+ * given the slot up: then nobody grants anything, and a program that waited would hang. Signal
+ * handlers run in here and may enqueue: the thread has nothing of the ring half done, and a
+ * handler may have moved on to a chunk with room. */
 static bool wait_room(const struct fl_channel *c, struct fl_slot *s, size_t n)
 {
 	struct fl_ring *g = &s->ring[0];
@@ -332,15 +333,16 @@ static bool wait_room(const struct fl_channel *c, struct fl_slot *s, size_t n)
 
 /* ---- the door ------------------------------------------------------------------ */
 
-/* The short paths of both channels. The second one's are where a recorder may come. */
+/* The short path of either channel. The second channel has one where a recorder may attach. */
 static bool add_shortly(const struct fl_channel *c, size_t at, uint64_t n)
 {
 	return c == &fl_first ? fl_arch_add_own(at, n) :
 	       FL_ARCH_ATTACHES && fl_arch_add_other(at, n);
 }
 
-/* The word `at` bytes into the thread's own slot, which a handler's child has not. What was
- * interrupted on the short path was not done there: who is stepped through gets on here. */
+/* Add to the word `at` bytes into the thread's own slot; a handler's child has no slot. The
+ * short path does nothing when it is interrupted: a thread that a debugger steps through gets
+ * on here. */
 static void add_own(const struct fl_channel *c, size_t at, uint64_t n)
 {
 	struct fl_slot *s;
@@ -369,7 +371,7 @@ static size_t events(const struct flick_record *r, size_t n)
 	return sum;
 }
 
-/* A thread without a slot. */
+/* Count an event of a thread without a slot as lost. */
 static void lose_slotless(const struct fl_channel *c, uint32_t probe)
 {
 	if (c == &fl_first)
@@ -378,7 +380,7 @@ static void lose_slotless(const struct fl_channel *c, uint32_t probe)
 		fl_lost_add(&c->session->lost[FL_LOST_SLOT]);
 }
 
-/* Enqueue `n` records that nothing comes between, or count their events as lost. */
+/* Enqueue `n` records with nothing between them, or count their events as lost. */
 static void put_waiting(const struct fl_channel *c, const struct flick_record *r, size_t n)
 {
 	struct fl_slot *s = fl_slot_of(c);
@@ -394,7 +396,7 @@ static void put_waiting(const struct fl_channel *c, const struct flick_record *r
 	}
 }
 
-/* Where there are counters alone they are calls. */
+/* Where there are only counters, count each record as a call. */
 static void put_all(const struct flick_record *r, size_t n)
 {
 	if (fl_region && fl_session->action == FL_ACT_COUNT)
@@ -411,7 +413,7 @@ void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp)
 	put_all(&r, 1);
 }
 
-/* First the short path of glue. */
+/* Tries the short path of glue first. */
 void fl_channel_put_one(const struct flick_record *r)
 {
 	if (!fl_arch_put_one(r))
@@ -427,8 +429,8 @@ void fl_channel_put_pair(const struct flick_record pair[2])
 
 /* ---- room that glue fills itself ------------------------------------------------- */
 
-/* For so many records, where who has room for them finds that `limit` is not passed. False:
- * the next chunk is not granted yet. */
+/* Make room for `n` records and some more, so that glue finds `limit` not passed at each of
+ * them. False: the next chunk is not granted yet. */
 static bool try_room(size_t n)
 {
 	struct fl_slot *s;
@@ -468,7 +470,7 @@ bool fl_channel_make_room(uint32_t n)
 	return *fl_tls_slot != NULL;
 }
 
-/* Where calls are counted an exit is none. */
+/* Where calls are counted, an exit is no event. */
 void fl_channel_lose_unplaced(enum fl_kind kind)
 {
 	struct fl_slot *s = fl_channel_slot();
@@ -495,8 +497,8 @@ static bool end_shortly(const struct fl_channel *c, size_t at)
 	       FL_ARCH_ATTACHES && fl_arch_end_block_other(at);
 }
 
-/* False: it is not full, as a handler that came in between has done it; or the slot is
- * not this process's. */
+/* False: the block is not full any more, because a handler in between has ended it; or the
+ * slot is not this process's. */
 static bool end_own_block(const struct fl_channel *c, size_t at)
 {
 	struct fl_slot *s;
@@ -504,7 +506,7 @@ static bool end_own_block(const struct fl_channel *c, size_t at)
 
 	if (fl_arch_has_rseq() && end_shortly(c, at))
 		return true;
-	fl_os_signals_block(&mask);	/* it was interrupted, or it is not */
+	fl_os_signals_block(&mask);	/* the short path was interrupted, or did nothing */
 	s = fl_own_slot(c);
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
 	if (now & FL_COUNT_FULL)
@@ -542,7 +544,7 @@ void fl_channel_count(uint32_t probe)
 	}
 }
 
-/* ---- the recorder's beside the first ---------------------------------------------- */
+/* ---- the second recorder's -------------------------------------------------------- */
 
 void fl_other_count(uint32_t probe)
 {

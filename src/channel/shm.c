@@ -1,10 +1,10 @@
 /*
  * shm.c - make the region that reader and target share, and take it down.
  *
- * READER side. Hides the layout's arithmetic. Everything is sparse: a page
- * costs memory when it is first written, so the defaults (1 M sites, 2,048
- * slots, 1.2 GiB in all, 17 GiB where each slot has a counter a site) cost what is
- * used of them.
+ * READER side. Hides the layout's arithmetic. Everything is sparse: a page costs
+ * memory when it is first written. So the defaults (1 M sites, 2,048 slots, 1.2 GiB
+ * in all, 17 GiB where each slot has a counter for each site) cost only what is used
+ * of them.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -19,21 +19,21 @@
 #define MOST_MODULES 65535u		/* a row of UINT16_MAX is none */
 #define LEAST_MODULES 256u
 #define SITES_A_MODULE 16
-#define BODIES_A_SITE 4			/* of a process tree: in so many processes at a time */
+#define BODIES_A_SITE 4			/* in a process tree: so many processes at a time */
 #define GLUE_A_MODULE 16		/* in each of a few processes, and for late sites */
-/* Of most rings; a small one has smaller ones. Where accesses are told a thread would enter one
- * each few microseconds. */
+/* Chunks of most rings; a small ring has smaller chunks. Where accesses are told chunks are
+ * larger: else a thread would enter a chunk each few microseconds. */
 #define CHUNK_BYTES (16u * 1024)
 #define TOLD_CHUNK_BYTES (64u * 1024)
 #define POOL_BYTES (1ull << 30)		/* address space that rings may grow into */
 
-/* What the reader keeps of a region for itself, in the page before it: a target can
+/* What the reader keeps of a region for itself, in the page before the region: a target can
  * write over all that is shared. */
 struct keep {
 	uint64_t bytes;			/* of the region */
-	/* The thread's list of robust mutexes, and what stands in it behind `reader`;
-	 * NULL: that is not held. Each points to the next one's `__list.__next`, as
-	 * set_robust_list(2) wants it. */
+	/* The thread's list of robust mutexes, and the entry behind `reader` in that list;
+	 * NULL: `reader` is not held. Each entry points to the next one's `__list.__next`,
+	 * as set_robust_list(2) wants it. */
 	void **list, **behind;
 	int fd;
 };
@@ -80,7 +80,7 @@ static bool options_are_valid(const struct fl_shm_options *o)
 	       (!o->ring_kib || (o->ring_kib >= 8 && o->ring_kib <= 1024 * 1024));
 }
 
-/* A page or more, a ring of two or more, and of no more than there are places. */
+/* At least a page. A ring has two chunks or more, but not more than page[] has room for. */
 static uint32_t chunk_bytes(uint32_t ring_bytes, uint32_t most)
 {
 	uint32_t least = (uint32_t)fl_round_up(ring_bytes / FL_RING_CHUNKS, FL_PAGE);
@@ -95,9 +95,9 @@ bool fl_shm_counts(enum fl_action action, uint32_t rate)
 	return action == FL_ACT_COUNT || action == FL_ACT_SAMPLE || rate;
 }
 
-/* A session's part of a slot: counters, or two chunks of its own and more from the pool; or
- * both, where calls are counted beside what is recorded of some; and cells of paths. In
- * bytes. */
+/* A session's part of a slot, in bytes. Where calls are counted: counters. Where calls are
+ * recorded: two chunks of its own, and more from the pool. Both, where calls are counted and
+ * some are recorded. Where paths are counted: cells, too. */
 static uint32_t lay_out_ring(struct fl_shm_session *s, uint32_t n_slots,
 			     const struct fl_shm_options *o, uint32_t n_counters)
 {
@@ -132,15 +132,15 @@ static void set_wishes(struct fl_shm_session *s, const struct fl_shm_options *o)
 	s->reader_pid = getpid();
 }
 
-/* What stands behind a table: from a page's start. */
+/* Where the next table begins, behind one of `n` rows at `at`: at a page's start. */
 static uint64_t behind(uint64_t at, uint64_t n, size_t each)
 {
 	return at + fl_round_up(n * each, FL_PAGE);
 }
 
-/* Header, processes and their index, modules, glue, what was found, blocks of bodies, bodies,
- * sites, what is staged, places, slots, pool. Blocks are as many as there may be, or each of
- * few rows. */
+/* Header, processes and their index, modules, glue, found calls, blocks of bodies, bodies,
+ * sites, stages, places, slots, pool. There are about FL_BODY_BLOCKS blocks, or fewer ones of
+ * FL_BODY_ROWS rows. */
 static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 {
 	struct fl_shm_session *s = &m->session[0];
@@ -184,14 +184,13 @@ static void lay_out(struct fl_region *m, const struct fl_shm_options *o)
 	m->bytes = s->pool_at + (uint64_t)s->pool_chunks * s->chunk_bytes;
 }
 
-/* `reader` is locked by this thread until it ends: that is how the target sees
- * it live. */
+/* This thread locks `reader` until it ends: by that the target sees that the reader lives. */
 static int make_mutexes(struct fl_region *m)
 {
 	struct keep *k = keep_of(m);
 	int err = fl_mutex_make(&m->joining);
 
-	fl_os_robust_open();		/* is the reader told of the dead? */
+	fl_os_robust_open();		/* does the kernel mark mutexes of the dead? */
 	if (!err)
 		err = fl_mutex_make(&m->session[0].reader);
 	if (!err)
@@ -237,7 +236,7 @@ static int map_region(int fd, const struct fl_region *layout, struct fl_region *
 	int err = set_size(fd, layout->bytes);
 	struct fl_region *m;
 
-	if (!err)	/* nobody takes pages from under the other side (SIGBUS) */
+	if (!err)	/* neither side can take pages away from the other (SIGBUS) */
 		err = fl_os_file_seal(fd, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	if (err)
 		return err;
@@ -294,7 +293,7 @@ bool fl_shm_touched(struct fl_region *m, uint64_t *from, uint64_t *to)
 	return fl_os_file_data(keep_of(m)->fd, from, to);
 }
 
-/* Take `reader` out of this thread's list. What stands before it was locked later. */
+/* Take `reader` out of this thread's list. Mutexes before it in the list were locked later. */
 static void unlink_reader(struct fl_region *m, struct keep *k)
 {
 	void *reader = &m->session[0].reader.__data.__list.__next;
@@ -308,7 +307,7 @@ static void unlink_reader(struct fl_region *m, struct keep *k)
 	k->behind[-1] = before;			/* its `__prev` */
 }
 
-/* As pthread_mutex_unlock() does, which would store through whatever the target may
+/* Unlock `reader`. pthread_mutex_unlock() would store through whatever pointers the target may
  * have put into the mutex. */
 void fl_shm_leave(struct fl_region *m)
 {
@@ -318,7 +317,7 @@ void fl_shm_leave(struct fl_region *m)
 		return;
 	unlink_reader(m, k);
 	k->list = NULL;
-	/* ordering: none of ours to pair with, who looks at the word looks at nothing else */
+	/* ordering: none of ours to pair with, a target looks at this word alone */
 	store_release((uint32_t *)&m->session[0].reader, 0);
 }
 
@@ -329,9 +328,10 @@ static void drop(int fd, uint64_t from, uint64_t to)
 			  (off_t)(to - from));
 }
 
-/* A program that was attached to keeps the region for as long as it runs, as a thread may be
- * between a glue and its word. What it would only write gives its pages back: counters, chunks,
- * what it has told of. It goes on to read the heads, and rows of sites. */
+/* A program that was attached to keeps the region for as long as it runs, because a thread may
+ * be between a glue and its word. Parts that the program would only write give their pages
+ * back: counters, chunks, rows that it has told. The program goes on to read the heads, and
+ * rows of sites. */
 static void give_back(const struct fl_region *m, int fd)
 {
 	uint32_t n = load_relaxed(&m->n_slots_used);

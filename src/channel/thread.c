@@ -1,9 +1,9 @@
 /*
  * thread.c - a thread finds its slot, and loses it.
  *
- * A thread claims a slot at its first event and keeps it for life. It gives
- * nothing back: the robust mutex it holds in the slot is marked by the kernel
- * when it ends, whatever ends it, and the reader then frees the slot.
+ * A thread claims a slot at its first event and keeps the slot for life. It gives
+ * nothing back: it holds a robust mutex in the slot, which the kernel marks when the
+ * thread ends, whatever ends it. The reader then frees the slot.
  *
  * PROTOCOL
  *	state    by                    then
@@ -16,20 +16,22 @@
  *	1. A slot has one thread.
  *	2. A slot that holds events is LIVE, and marked or owned.
  * WHY
- *	1. The exchange FREE -> CLAIMED hands it out, and (I) comes after the
- *	   reader has read the last of it. In a program's own region LIVE ->
- *	   CLAIMED does, too, when its owner is dead: not when it was before the
- *	   exchange, as another thread may have had the slot since, but after
- *	   it, when (M) has seen who made it LIVE.
- *	2. The mutex is locked before (K), and the TLS pointer is set after it.
+ *	1. The exchange FREE -> CLAIMED hands a slot out, and (I) comes after the
+ *	   reader has read the last record in the slot. In a program's own region
+ *	   the exchange LIVE -> CLAIMED hands a slot out, too, if its owner is
+ *	   dead. A look at the owner before the exchange proves nothing, because
+ *	   another thread may have had the slot since. So the owner is looked at
+ *	   again after the exchange, when (M) has seen the one who stored LIVE.
+ *	2. The mutex is locked before (K), and the TLS pointer is set after (K).
  * FAILURE
- *	Killed while CLAIMED: the slot is empty and stays out of use until the
- *	recording ends. No slot is free: see seek_slot(). The thread's first
- *	event comes from a signal handler that interrupted the C library while
- *	it linked another robust mutex: the kernel may not see ours; the slot is
- *	drained (drain.c takes what lies still) but stays out of use. A thread
- *	other than the first calls exec: the kernel renames it before it looks
- *	for marks and finds none; the reader goes by the image number.
+ *	A thread is killed while its slot is CLAIMED: the slot is empty, and stays
+ *	out of use until the recording ends. No slot is free: see seek_slot().
+ *	A thread's first event comes from a signal handler that interrupted the C
+ *	library while it linked another robust mutex: the kernel may not see ours.
+ *	Then the slot is drained (drain.c takes what lies still), but stays out of
+ *	use. A thread other than the first calls exec: the kernel gives that thread
+ *	another id before it looks for the thread's mutexes, and marks none. The
+ *	reader goes by the image number.
  */
 #include <sys/mman.h>
 
@@ -45,18 +47,18 @@ struct fl_shm_session *fl_session;
 
 struct fl_channel fl_first, *fl_other;
 
-static struct fl_pointee no_slot;	/* of a thread without one */
-static struct fl_pointee nobody;	/* of one that is to have none: nothing of it is told */
+static struct fl_pointee no_slot;	/* of a thread without a slot */
+static struct fl_pointee nobody;	/* of a thread that is never to have one */
 __thread struct fl_slot **fl_tls_slot = &no_slot.slot, **fl_tls_other = &no_slot.slot;
 __thread struct fl_timed fl_timed = { UINT64_MAX, FL_FIXED };
 
 void (*fl_channel_on_frames)(struct fl_frames *);
-static char first_name[16];	/* of who opened: the others' until the reader asks */
+static char first_name[16];	/* of the opener; every thread's, until the reader asks */
 
-/* Of a thread without a slot; handlers may disturb `skip`, which is a guess. */
+/* For a thread without a slot; handlers may disturb `skip`, which is a guess. */
 static __thread struct seeker {
 	uint32_t skip;
-	uint32_t claiming;	/* what is met meanwhile is lost: in a C library that is
+	uint32_t claiming;	/* events meanwhile are lost: those of a C library that is
 				 * instrumented or replaced */
 } seekers[2];
 
@@ -100,7 +102,7 @@ static struct fl_pointee *map_pointees(uint32_t n)
 	return NULL;
 }
 
-/* Memory is used as it is touched. */
+/* Memory for the frames of all slots; only touched pages of it are used. */
 static int map_frames(struct fl_channel *c)
 {
 	void *p = c->session->action != FL_ACT_SAMPLE ? NULL :
@@ -129,7 +131,7 @@ int fl_threads_open(struct fl_channel *c, struct fl_region *m)
 	fl_os_thread_name(first_name);
 	c->n_pointees = m->n_slots + 1;
 	c->pointees = fresh;
-	/* ordering: none to pair with, who finds it set finds all else by its address */
+	/* ordering: none to pair with, a thread that finds it set goes by its address */
 	store_release(&c->pointees[0].slot, fl_shm_slot(m, 0));
 	return 0;
 }
@@ -143,7 +145,7 @@ int fl_channel_open(struct fl_region *m)
 	return fl_threads_open(&fl_first, m);
 }
 
-/* In fork's child. Its thread's pointee has been wiped: it claims a slot of its own. */
+/* In fork's child. The thread's pointee has been wiped: the thread claims a new slot. */
 void fl_tls_reopen(void)
 {
 	fl_first.image = fl_channel_image();
@@ -177,7 +179,7 @@ bool fl_channel_reader_lives(void)
 	return fl_region && fl_shm_reader_lives(fl_region);
 }
 
-/* The reader left it drained, with zero in all that counts. */
+/* The reader left the slot drained, with zero in everything that counts. */
 static void set_fields(const struct fl_channel *c, struct fl_slot *s, uint32_t n)
 {
 	struct fl_frames *frames = c->frames;
@@ -211,7 +213,7 @@ static bool take_state(uint32_t *state)
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-/* The lowest numbers are used again and again: their pages are there. */
+/* The lowest free numbers are used again and again, because their pages are there. */
 static struct fl_slot *find_free(struct fl_region *m, uint32_t *number)
 {
 	uint32_t from = load_relaxed(&m->free_hint);
@@ -248,13 +250,13 @@ void fl_channel_each_frames(bool of_dead, void (*each)(struct fl_frames *, int32
 	}
 }
 
-/* Another thread may have taken it since has_ended(), and be LIVE there. */
+/* Another thread may have taken the slot since has_ended(), and be LIVE there. */
 static bool take_ended(struct fl_slot *s)
 {
 	uint32_t live = FL_SLOT_LIVE;
 
 	FL_POINT("slot.ended");
-	/* (M) pairs with (K): the owner is who stored LIVE */
+	/* (M) pairs with (K): we see the owner that stored LIVE */
 	if (!__atomic_compare_exchange_n(&s->state, &live, FL_SLOT_CLAIMED, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
@@ -264,8 +266,8 @@ static bool take_ended(struct fl_slot *s)
 	return false;
 }
 
-/* In a program's own region there is no reader to free the slots of threads
- * that ended: the next thread goes on with the counters of one. */
+/* In a program's own region there is no reader to free the slots of threads that have ended.
+ * So the next thread takes such a slot, and goes on with its counters. */
 static struct fl_slot *adopt(const struct fl_channel *c, uint32_t *number)
 {
 	for (uint32_t n = 0; c->session->own && n < c->region->n_slots; n++) {
@@ -332,7 +334,7 @@ static bool claim_once(const struct fl_channel *c)
 	return got;
 }
 
-/* Wakes its reader, whoever that is. */
+/* Has some thread ended whose slot is not free yet? Wakes the reader of that slot. */
 static bool a_slot_is_ending(const struct fl_channel *c)
 {
 	for (uint32_t i = 0; i < c->region->n_slots; i++) {
@@ -352,7 +354,7 @@ static struct fl_slot *seek_slot(const struct fl_channel *c)
 {
 	struct seeker *seeker = seeker_of(c);
 
-	if (!fl_os_can_hold()) {		/* the bare one that attaches */
+	if (!fl_os_can_hold()) {		/* the bare thread that attaches */
 		fl_tls_slot = fl_tls_other = &nobody.slot;
 		return NULL;
 	}

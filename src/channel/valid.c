@@ -1,10 +1,10 @@
 /*
- * valid.c - what always holds of the structures in shared memory.
+ * valid.c - invariants of the structures in shared memory.
  *
- * Each function says whether one of them is as its comments in channel.h have it. The test
- * build asks after each step (FL_MUST), tests ask where they like, and a target asks of
- * the region that it is told of before it maps it. Who reads while others write may see
- * two values of two moments: so each is to be asked by the owner of what it looks at.
+ * Each function says whether a structure is as its comments in channel.h have it. The test
+ * build asks after each step (FL_MUST), and tests ask where they like. A target asks about a
+ * region's head before it maps the whole region. A function that reads while others write may
+ * see values of different moments: so only the owner of a structure should ask about it.
  */
 #include "channel/lease.h"
 #include "channel/public.h"
@@ -15,7 +15,7 @@ static bool has_space(uint64_t from, uint64_t upto, uint64_t n, uint64_t each)
 	return from % FL_PAGE == 0 && from <= upto && upto - from >= n * each;
 }
 
-/* What is constant after init. */
+/* Fields that are constant after init. */
 static bool is_laid_out(const struct fl_shm_session *s)
 {
 	return s->action < FL_N_ACTIONS &&
@@ -35,13 +35,13 @@ bool fl_session_is_valid(const struct fl_shm_session *s)
 	       w->taken <= w->published && w->published - w->taken <= FL_EDGES;
 }
 
-/* An empty rule ends them. */
+/* An empty rule ends the rules. */
 static bool has_end(const struct fl_body_rules *r)
 {
 	return !r->text[FL_RULES_BYTES - 2] && !r->text[FL_RULES_BYTES - 1];
 }
 
-/* Of the region and of its sessions what is constant: at any time, by anybody. */
+/* Checks only what is constant in the region and its session: anybody may ask at any time. */
 bool fl_region_is_valid(const struct fl_region *m)
 {
 	const struct fl_shm_session *s = &m->session[0];
@@ -80,8 +80,8 @@ bool fl_region_is_valid(const struct fl_region *m)
 	       has_end(&m->body_rules) && is_laid_out(s);
 }
 
-/* By its thread, with signals blocked, or where nobody enqueues. `limit` is 0 on the way from
- * one chunk to the next, and then no chunk is in hand. */
+/* Asked by the ring's thread, with signals blocked, or where nobody enqueues. `limit` is 0 on
+ * the way from one chunk to the next. */
 bool fl_ring_is_valid(const struct fl_ring *g, const struct fl_shm_session *s)
 {
 	bool in_hand = g->entered > g->filled;
@@ -100,13 +100,13 @@ bool fl_ring_is_valid(const struct fl_ring *g, const struct fl_shm_session *s)
 bool fl_slot_is_valid(const struct fl_slot *slot, const struct fl_shm_session *s)
 {
 	if (slot->state == FL_SLOT_FREE || slot->state == FL_SLOT_CLAIMED)
-		return true;			/* it is nobody's, or being made */
+		return true;			/* the slot is nobody's, or being made */
 	return slot->state <= FL_SLOT_LEFT && slot->process < FL_MAX_PROCESSES &&
 	       slot->ring[0].data && slot->ring[0].n_counters == s->counter_bytes / 8 &&
 	       fl_ring_is_valid(&slot->ring[0], s);
 }
 
-/* All that is granted has pages of its own, and the slot's own two are granted or spare. */
+/* Each chunk that is granted has pages of its own; the slot's own two are granted or spare. */
 bool fl_lease_is_valid(const struct fl_lease *l, const struct fl_pool *p)
 {
 	uint32_t pages = (uint32_t)(p->chunk_bytes / FL_PAGE), n_home = l->n_spare;
@@ -126,7 +126,7 @@ bool fl_lease_is_valid(const struct fl_lease *l, const struct fl_pool *p)
 	return n_home == FL_HOME_CHUNKS;
 }
 
-/* By the producer, or where there is none. */
+/* Asked by the producer, or where there is none. */
 bool fl_public_is_sound(const struct fl_public *r)
 {
 	uint64_t freed = r->consumed / (r->chunk_bytes / r->word_bytes);
