@@ -1,11 +1,12 @@
 /*
  * area.c - near memory that second bodies stand in, in blocks of code and data.
  *
- * Hides that how much there will be is not known before: each block is twice the one
- * before it, and the system gives pages as far as they are used. What was taken is executed
- * for ever; the rest of a sealed block is addresses. Where nothing is free within branch reach
- * of the whole module a block is near the function that is next, and as small as must be. Glue
- * may stand below a module and a block above: a block is within reach of the glue, too.
+ * Hides that nobody knows beforehand how much code there will be: each block is twice the one
+ * before it, and the system gives pages as far as they are used. Code that was taken is
+ * executed for ever; the rest of a sealed block costs addresses alone. Where nothing is free
+ * within branch reach of the whole module, a block is near the function that is built next,
+ * and as small as it must be. Glue may stand below a module and a block above: a block is
+ * within reach of the glue, too.
  */
 #include <sys/mman.h>
 
@@ -13,9 +14,9 @@
 #include "copy/copy.h"
 #include "os/os.h"
 
-/* Builders of one module take ground at the same time, of what nobody else has. */
+/* Builders of one module look for ground at the same time: the lock keeps their gaps apart. */
 static struct fl_lock lock = { .rank = FL_LOCK_GROUND };
-static size_t mapped;			/* W who has the lock */
+static size_t mapped;			/* W the lock's holder */
 
 size_t fl_copy_bytes(void)
 {
@@ -48,7 +49,7 @@ static bool reaches(const struct fl_ground_block *b, const struct fl_copies *c)
 	       (!c->glue || fl_near_reaches(&b->near, c->glue, c->glue_end));
 }
 
-/* Some pages ahead of what is written next, in one call: a fault for each takes longer. */
+/* Fault in pages up to `need`, and some more, in one call: a fault for each takes longer. */
 static void make_ready(unsigned char **ready, unsigned char *need, unsigned char *end)
 {
 	enum { STEP = 1 << 16 };
@@ -63,7 +64,7 @@ static void make_ready(unsigned char **ready, unsigned char *need, unsigned char
 
 static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data)
 {
-	enum { TOLD = 1 << 13 };	/* of a body, most often: more is faulted in */
+	enum { TOLD = 1 << 13 };	/* enough for most bodies; the rest faults */
 	unsigned char *half = b->near.data + b->near.data_bytes / 2;
 
 	make_ready(&b->ready[0], b->near.write + b->used + code,
@@ -72,7 +73,7 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
 }
 
-/* So much at least, and `want` of code. */
+/* At least `code` and `data`; `want` of code if that is more. */
 static int alloc_near(struct fl_near *near, struct fl_near_to to, size_t code, size_t data,
 		      size_t want)
 {
@@ -97,8 +98,8 @@ static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t c
 	return err;
 }
 
-/* What was looked for in vain near a neighbour is not looked for again: each look reads all
- * that is mapped, and a hundred thousand functions may have no room. */
+/* Has a search near a neighbour failed? Then none is made: each one reads the whole list of
+ * mappings, and a hundred thousand functions may have no room. */
 static bool is_in_vain(const struct fl_copies *c, size_t code)
 {
 	enum { NEIGHBOURS = 1 << 20 };
@@ -124,7 +125,7 @@ static int add_block(struct fl_copies *c, size_t code, size_t data)
 	}
 	if (err)
 		return err;
-	/* the second half is unwind's */
+	/* the second half of the data is for unwinders */
 	err = fl_unwind_open(&b->unwind, (uintptr_t)b->near.code,
 			     (uintptr_t)b->near.code + b->near.code_bytes,
 			     b->near.data + b->near.data_bytes / 2, b->near.data_bytes / 2);
@@ -191,7 +192,7 @@ void fl_copies_fill(struct fl_copies *c)
 	b->used = b->near.code_bytes;
 }
 
-/* Its table for unwinders ends where the last of what it leads to does. */
+/* Tell the reader of the block. The table's length includes the FDEs that it leads to. */
 static void tell_reader(const struct fl_ground_block *b)
 {
 	uintptr_t code = (uintptr_t)b->near.code, table = (uintptr_t)b->unwind.table;

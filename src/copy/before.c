@@ -1,24 +1,24 @@
 /*
  * before.c - what unwinders are told of the jumps that stand before entries.
  *
- * Hides a table of one row that holds at any address. Between functions no table for unwinding
- * has anything; who is interrupted at such a jump has just been called, and the frame is what
- * it is at every entry. Handlers ask in any thread: what is looked at is words, each of which
- * is an address or 0, and a table that is constant.
+ * Hides a table of one row that holds at any address. A module's own tables have nothing for
+ * the bytes between functions. A function that is interrupted at such a jump has just been
+ * called, and its frame is what a frame is at every entry. Handlers ask in any thread: they
+ * look only at words, each of which is an address or 0, and at a table that is constant.
  *
- * An address stays as long as its module does: a thread may stand there when NOPs are back,
- * which lead to the entry as well.
+ * An address stays as long as its module does: a thread may still stand there when the NOPs are
+ * back, which lead to the entry as well.
  */
 #include "copy/unwind.h"
 
 enum { MOST = 256, WORD = 8 };
 
 static uintptr_t jumps[MOST];		/* W with the table's lock, R any */
-static uint32_t n_jumps;		/* likewise: none lies behind these */
+static uint32_t n_jumps;		/* likewise; words in use */
 
 enum { DEF_CFA = 0x0c, OFFSET = 0x80 };	/* DW_CFA_* */
 
-/* As .eh_frame_hdr is, without entries: FDEs are read one after the other. */
+/* The same form as .eh_frame_hdr, without entries: FDEs are read one after the other. */
 static const struct {
 	uint8_t version, frames_how, count_how, entries_how;
 	int32_t frames;			/* .eh_frame, from this field */

@@ -1,11 +1,12 @@
 /*
  * blocks.c - a function as a graph: what paths go through, and where they begin.
  *
- * A path begins at the entry, where an exception lands, and behind an indirect jump, of which
- * nobody knows where it leads: to any step. It ends where the function is left, by a return,
- * a jump, an indirect jump (also one that stays inside), a call that does not return,
- * and at a cut of paths.c. Whoever weaves tells its number there: before the last step, or
- * the call, as nobody comes behind it.
+ * A path begins at the entry, where an exception lands, and behind an indirect jump. Nobody
+ * knows where that jump leads, so a path may begin at any step of a function that has one. A
+ * path ends where the function is left: by a return, a jump, an indirect jump (also one that
+ * stays inside), or a call that does not return. It also ends at a cut of paths.c. The weaver
+ * tells the path's number before the last step, or before such a call, because no thread comes
+ * behind it.
  *
  * A call that is left by an exception, longjmp() or a thread's end has no edge: that path
  * has no number, and is dropped.
@@ -38,7 +39,8 @@ static void *lay_blocks(struct fl_blocks *b, void *memory)
 	return words + 3 * (n + 1) + 1;
 }
 
-/* A landing pad may stand before the entry; nobody needs it here. */
+/* The first step of the graph is the entry. A landing pad (endbr64) may stand before it, and is
+ * in no block. */
 static uint32_t first_step(const struct fl_shape *s)
 {
 	return s->n_steps && s->steps[0].at != s->entry;
@@ -128,7 +130,7 @@ uint32_t fl_blocks_begin(const struct fl_blocks *b, uint32_t start)
 		b->steps[b->paths.starts[start].block];
 }
 
-/* ---- for who reads numbers ------------------------------------------------------------ */
+/* ---- for readers of numbers ----------------------------------------------------------- */
 
 size_t fl_path_memory(const struct fl_shape *s)
 {

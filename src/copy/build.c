@@ -1,11 +1,11 @@
 /*
  * build.c - a body: from the list of its items to bytes, and to what is known of them.
  *
- * Hides the steps: a plan, how long its items are (emit.c), ground, bytes, and beside them
- * where the place of each site is, the tables of indirect jumps, the rows for unwinders
- * (pieces.c).
+ * Hides the steps: make a plan, measure its items (emit.c), reserve ground, write bytes. Beside
+ * the bytes it writes the place of each site, the tables of indirect jumps, and the rows for
+ * unwinders (pieces.c).
  *
- * INVARIANT  What fails leaves the ground as it was: bytes are taken when all are right.
+ * INVARIANT  A build that fails leaves the ground as it was: ground is taken when all is right.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +13,8 @@
 #include "copy/emit.h"
 #include "os/os.h"
 
-/* Of the cells that a thread's slot has for one path each. With the table's lock. */
+/* The next free one of the cells that a thread's slot has for one path each. With the table's
+ * lock. */
 static uint32_t next_cell;
 
 /* ---- places and tables ------------------------------------------------------------- */
@@ -33,7 +34,7 @@ static enum fl_form place_form(const struct fl_item *i)
 	return FL_FORM_NONE;			/* no place */
 }
 
-/* From the place on; 0: none. */
+/* The offset of the call of glue from the place on; 0: none. */
 static uint16_t call_of(const struct fl_item *i)
 {
 	switch (i->kind) {
@@ -47,8 +48,8 @@ static uint16_t call_of(const struct fl_item *i)
 	return 0;
 }
 
-/* Ascending by where they stand in the original, where a point stands in front of an exit:
- * parts may not be. */
+/* Insert a place. Places ascend by their address in the original, in which order parts may not
+ * be. A point stands in front of an exit at the same address. */
 static void keep_place(struct fl_build *b, const struct fl_item *i, uint32_t n)
 {
 	uintptr_t at = fl_plan_step(&b->plan, i)->at;
@@ -123,10 +124,10 @@ static void lay_data(struct fl_build *b)
 
 enum { CACHE_LINE = 64 };
 
-/* Bytes to leave out: then the body lies in lines of the cache as the original does, whose
- * loops the compiler aligned. And the entry's jumps to both ways have the same high bytes:
- * both displacements are within one line; where the jump stands before the entry they may not
- * be, and then they are in the next one. */
+/* Bytes to leave unused. Then the body lies in lines of the cache as the original does, whose
+ * loops the compiler aligned. And the two displacements of the entry's jump, to `on` and to
+ * `off`, have the same high bytes, because both are within one line. Where the jump stands
+ * before the entry they may be in two lines; then a line more is left. */
 static uint32_t bytes_to_leave(const struct fl_build *b, uintptr_t at)
 {
 	const struct fl_shape *s = b->plan.shape;
@@ -141,7 +142,7 @@ static uint32_t bytes_to_leave(const struct fl_build *b, uintptr_t at)
 	return leave;
 }
 
-/* 0, or why there is no ground for it. */
+/* 0, or why there is no ground for the body. */
 static int take_ground(struct fl_build *b)
 {
 	size_t n = b->n_code + (b->plan.shape->before ? 2 : 1) * CACHE_LINE;
@@ -157,11 +158,11 @@ static int take_ground(struct fl_build *b)
 	return 0;
 }
 
-/* Where a thread goes on that stands in what the entry's jump covers, if nobody comes there
- * later. */
+/* Tell where a thread goes on that stands in instructions covered by the entry's jump; but only
+ * if no thread can come there later. */
 static void tell_copies(const struct fl_plan *p, uint8_t copies[FL_ARCH_INNER])
 {
-	uint32_t n = p->may_go_on ||	/* which has asked of all that are covered */
+	uint32_t n = p->may_go_on ||	/* that has checked all covered steps */
 		     fl_plan_switches_avoid(p->shape, 1) ? p->shape->covered : 0;
 
 	for (uint32_t k = 1; k < n; k++) {
@@ -198,13 +199,13 @@ static int write_body(struct fl_build *b, struct fl_copy *copy)
 	tell_copies(p, copy->copies);
 	if (p->n_groups)
 		fl_gate_open(b->gate);
-	if (p->n_cells)			/* else there may be other builders (make.c) */
+	if (p->n_cells)			/* then there is one builder (make.c) */
 		next_cell += p->n_cells;
 	fl_copies_take(b->copies, copy->n_code, data_bytes(b));
 	return 0;
 }
 
-/* Memory that is kept until the copies end. NULL: there is none. */
+/* Memory of at least `n` bytes that is kept until the copies end. NULL: there is none. */
 static void *get_scratch(struct fl_copies *c, size_t n)
 {
 	void *p;
@@ -221,7 +222,8 @@ static void *get_scratch(struct fl_copies *c, size_t n)
 	return c->scratch = p;
 }
 
-/* Accesses that are told, at most so many; what is aligned most first. Where that ends. */
+/* Lay out arrays for `most` told accesses, those with the largest alignment first. Returns the
+ * end. */
 enum { TOLD_BYTES = sizeof(struct fl_tellable) + sizeof(struct fl_group) +
 		    2 * sizeof(uint32_t) };
 
@@ -252,13 +254,14 @@ static bool are_alike(const struct fl_operand *a, const struct fl_operand *b)
 }
 
 /*
- * Of accesses in a row by the same registers the first one has a word for all, if what they
- * touch is seldom in two lines of a cache. Nothing comes between them, so whose bytes are in
- * one line hits what the first has touched: a reader has nothing to do but count.
+ * Accesses in a row by the same registers share the word of the first one, if the bytes that
+ * they touch are seldom in two lines of a cache. Nothing comes between these accesses, so an
+ * access in the same line hits the line that the first one has touched: a reader only counts
+ * it.
  */
 static void join_words(struct fl_plan *p, const struct fl_group *g)
 {
-	enum { NEAR = 16, MOST = 64 };		/* MOST: what has these bytes adds none */
+	enum { NEAR = 16, MOST = 64 };		/* MOST: where the access adds no bytes */
 	struct fl_tellable *first = &p->told[g->first], *end = first + g->n;
 	int64_t from = first->operand.target, to = from + first->operand.size;
 
@@ -293,7 +296,7 @@ static uint64_t access_word(uint32_t place)
 	return FL_ACCESS_WORD | (uint64_t)place << FL_WORD_ADDRESS_BITS;
 }
 
-/* What is in a record behind the address. */
+/* The second half of a record, behind the address. */
 static uint64_t belongs_to(const struct fl_operand *o, uint32_t place)
 {
 	return o->repeats ? fl_typed(FLICK_TYPE_STRING, place) :
@@ -324,7 +327,7 @@ static void number_group(struct fl_build *b, const struct fl_group *g, uint32_t 
 	}
 }
 
-/* Numbers for what is told. */
+/* Number the places of all accesses that are told. */
 static int number_places(struct fl_build *b)
 {
 	const struct fl_plan *p = &b->plan;
@@ -337,7 +340,8 @@ static int number_places(struct fl_build *b)
 	return 0;
 }
 
-/* At most. Small functions, of which there are many, have the second half to themselves. */
+/* How many own cells one function may have. The second half of all cells is for small
+ * functions, of which there are many. */
 static uint32_t cells_for_one(void)
 {
 	enum { SMALL = 4096 };
@@ -366,7 +370,7 @@ static struct room room_for(const struct fl_build *b)
 	struct room r = { .told = p->accesses ? (size_t)s->n_steps * FL_PLAN_TOLD : 0 };
 
 	r.items = fl_plan_items(s) + 2 * r.told;
-	r.items += paths ? r.items : 0;			/* of rounds there are two */
+	r.items += paths ? r.items : 0;			/* rounds stand there twice */
 	r.rows = (paths ? 2 * FL_PATH_DEPTHS : 3) * r.items +
 		 r.items * FL_ARCH_LOOKUP_DEPTHS / 4 +	/* a look-up has 4 items */
 		 s->n_points * FL_ARCH_POINT_DEPTHS + r.told * (FL_TELL_DEPTHS + 3ul);
@@ -380,8 +384,9 @@ static struct room room_for(const struct fl_build *b)
 	return r;
 }
 
-/* Most of it is for the worst: what is used lies together, in few pages, so items come last,
- * and rows for unwinders behind those that there are. Where a plan of paths has its own. */
+/* Lay out memory for a plan. Most of it is for the worst case, so what is used should lie
+ * together, in few pages: items come last, and rows for unwinders begin behind the items in
+ * use. Returns the part that is for paths. */
 static unsigned char *lay_plan(struct fl_plan *p, unsigned char *at, const struct room *r)
 {
 	unsigned char *paths;
@@ -449,7 +454,8 @@ static void note_extent(struct fl_copies *c, const struct fl_shape *s)
 	}
 }
 
-/* A block may be full of rows for unwinders first. */
+/* -ENOSPC: a block may be full of tables for unwinders while it has room for code. Then another
+ * block is begun. */
 int fl_copy_build(struct fl_copies *c, const struct fl_shape *s, struct fl_copy *copy,
 		  uint64_t *datum)
 {

@@ -7,21 +7,22 @@
 
 /* Builds second bodies for probes (place.c). */
 extern const struct fl_builder fl_copy_builder;
-/* What was mapped for bodies in this process so far (area.c). */
+/* Bytes that have been mapped for bodies in this process so far (area.c). */
 size_t fl_copy_bytes(void);
 /* Bodies tell no accesses any more (gate.c). */
 void fl_copy_hush(void);
 
-/* ---- paths, for who reads their numbers (blocks.c) ---------------------------------- */
+/* ---- paths, for readers of their numbers (blocks.c) --------------------------------- */
 
 struct fl_shape;
 struct fl_shape_step;
-/* A step of the path; at last NULL, and where it went on: a step, or 0, out. */
+/* Called for each step of the path; at last with NULL, and the address of the step where the
+ * path went on, or 0: out of the function. */
 typedef void fl_path_each(void *arg, const struct fl_shape_step *, uintptr_t to);
-/* So much memory, aligned to 8. */
+/* Bytes of memory that a walk needs, aligned to 8. */
 size_t fl_path_memory(const struct fl_shape *);
-/* The path of that number through the function. 0; -ENOENT: there is none; -E2BIG: it has too
- * many to number them. */
+/* Walk the path of that number through the function. 0; -ENOENT: no path has the number;
+ * -E2BIG: the function has too many paths to number them. */
 int fl_path_walk(const struct fl_shape *, uint32_t number, void *memory, fl_path_each *,
 		 void *arg);
 
@@ -29,12 +30,12 @@ int fl_path_walk(const struct fl_shape *, uint32_t number, void *memory, fl_path
 
 /* Where unwinders find what they need for a program counter in a body. */
 struct fl_unwind_found {
-	uintptr_t lo, hi;		/* of code that is like one module's */
+	uintptr_t lo, hi;		/* code that the table is for, as if of one module */
 	const void *table;		/* as .eh_frame_hdr is */
 };
 /* False: no body is there. Any thread, any time, no lock; from a handler, too. */
 bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *);
-/* Unwinders ask us (agent/find.c). Before the first body. */
+/* From now on unwinders ask us (agent/find.c). Called before the first body. */
 void fl_unwind_serve(void);
 
 #endif

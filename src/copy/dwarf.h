@@ -1,8 +1,8 @@
 /*
- * dwarf.h - the bytes that tables for unwinding are made of, written within room.
+ * dwarf.h - write the bytes that tables for unwinding are made of, within room.
  *
- * Who writes beyond the room nothing is written, and that is noted; whoever uses the
- * result looks once. They are read by obj/cfi.h.
+ * A write that would go beyond the room writes nothing, and that is noted: so the caller
+ * checks once, at the end. obj/cfi.h reads such bytes.
  */
 #ifndef FL_COPY_DWARF_H
 #define FL_COPY_DWARF_H
@@ -52,7 +52,7 @@ static inline void fl_out_sleb(struct fl_out *o, int64_t v)
 	fl_out_u8(o, (uint8_t)(v & 0x7f));
 }
 
-/* Of exactly `n` bytes, of which each but the last says that there are more. */
+/* A LEB128 of exactly `n` bytes: each byte except the last says that there are more. */
 static inline void fl_out_wide_leb(struct fl_out *o, uint64_t v, unsigned int n)
 {
 	for (; n > 1; n--, v >>= 7)
@@ -60,7 +60,7 @@ static inline void fl_out_wide_leb(struct fl_out *o, uint64_t v, unsigned int n)
 	fl_out_u8(o, (uint8_t)(v & 0x7f));
 }
 
-/* How far it is to `to` from here, in 4 bytes (DW_EH_PE_pcrel | sdata4). */
+/* The distance from here to `to`, in 4 bytes (DW_EH_PE_pcrel | sdata4). */
 static inline void fl_out_offset(struct fl_out *o, uintptr_t to)
 {
 	int64_t v = (int64_t)(to - (uintptr_t)o->p);
@@ -69,8 +69,8 @@ static inline void fl_out_offset(struct fl_out *o, uintptr_t to)
 	fl_out_fixed(o, (uint64_t)v, 4);
 }
 
-/* A length that is known once what it counts has been written. */
-enum { FL_LENGTH = 4 };		/* bytes of one as LEB128 */
+/* A length that is known only when the bytes behind it have been written. */
+enum { FL_LENGTH = 4 };		/* bytes of a length as LEB128 */
 static inline unsigned char *fl_out_begin(struct fl_out *o)
 {
 	fl_out_wide_leb(o, 0, FL_LENGTH);

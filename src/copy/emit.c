@@ -1,9 +1,9 @@
 /*
  * emit.c - items of a body become bytes.
  *
- * Hides how long each is. The list is measured with every branch in its long form. A branch
- * whose target is near even so becomes short, which brings nothing further apart, so one more
- * walk gives every item its offset. Then all bytes are written.
+ * Hides how long each item is. The list is measured with every branch in its long form. A
+ * branch whose target is near even so becomes short. That brings no two items further apart, so
+ * one more walk gives every item its offset. Then all bytes are written.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uintptr_t step_address(const struct fl_build *b, uint32_t step)
 
 /* ---- measure --------------------------------------------------------------------- */
 
-/* What was decoded of a step. */
+/* A step's instruction, as far as the step keeps what was decoded. */
 static struct fl_insn insn_of(const struct fl_shape_step *s)
 {
 	static const uint8_t classes[] = {
@@ -60,7 +60,8 @@ size_t fl_emit_lookup(const struct fl_build *b, const struct fl_item *i, unsigne
 	return fl_arch_put_lookup(out, l);
 }
 
-/* What there is at group `g`; 0: nothing. All of it is right once there is ground. */
+/* Put the code that tells group `g`; 0: it cannot be told. Addresses in it are right once there
+ * is ground. */
 size_t fl_emit_tell(const struct fl_build *b, uint32_t g, unsigned char *out,
 		       struct fl_tell *t)
 {
@@ -103,7 +104,7 @@ static size_t tell_size(const struct fl_build *b, const struct fl_item *i)
 	return fl_emit_tell(b, i->to, out, &t);
 }
 
-/* What there is in place of a call. All of it is right once there is ground. */
+/* Put the inline code of a PATH. Addresses in it are right once there is ground. */
 static size_t put_path(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_plan *p = &b->plan;
@@ -129,7 +130,7 @@ static size_t put_path(const struct fl_build *b, const struct fl_item *i, unsign
 	return fl_arch_put_path(out, c);
 }
 
-/* It stands behind the other one, so that has been put. */
+/* A PATH_COLD stands behind its PATH, so the PATH has been put. */
 size_t fl_emit_path_cold(const struct fl_build *b, const struct fl_item *i,
 			 unsigned char *out, struct fl_path_code *c)
 {
@@ -169,7 +170,7 @@ static size_t pair_size(const struct fl_build *b, const struct fl_item *i)
 	return fl_emit_pair(b, i, out, &p);
 }
 
-/* What tells a path is longer than a short branch leads past. */
+/* A short branch does not lead past the code of a PATH. */
 static enum fl_past reach_of(const struct fl_item *skip)
 {
 	return skip[1].kind == FL_ITEM_PATH ? FL_PAST_FAR : FL_PAST_SHORT;
@@ -195,7 +196,7 @@ static size_t skip_size(const struct fl_build *b, const struct fl_item *i)
 	return fl_arch_put_skip(out, fl_plan_bytes(&b->plan, i->step), &insn, 0, reach_of(i));
 }
 
-/* Kinds of items that always have as many bytes. */
+/* Bytes of items whose kinds have a fixed size. */
 static const uint8_t fixed_sizes[] = {
 	[FL_ITEM_JUMP] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_ON] = FL_ARCH_BRANCH_BYTES,
 	[FL_ITEM_GO] = FL_ARCH_BRANCH_BYTES, [FL_ITEM_BACK] = FL_ARCH_BRANCH_BYTES,
@@ -204,7 +205,7 @@ static const uint8_t fixed_sizes[] = {
 	[FL_ITEM_COLD] = FL_ARCH_COLD_BYTES,
 };
 
-/* As long as it will be anywhere; 0: it cannot be. There is no ground yet. */
+/* The size that the item will have anywhere; 0: it cannot be put. There is no ground yet. */
 static size_t item_size(const struct fl_build *b, const struct fl_item *i)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
@@ -263,7 +264,8 @@ int fl_emit_measure(struct fl_build *b)
 	return 0;
 }
 
-/* With every branch as long as it was measured; others that become short bring it nearer. */
+/* Is the target near, with every branch as long as it was measured? Other branches that become
+ * short only bring the target nearer. */
 static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, size_t size)
 {
 	int64_t d = (int64_t)fl_plan_offset(p, i->to) - (int64_t)i->at;
@@ -272,14 +274,14 @@ static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, si
 	return FL_ARCH_IS_SHORT(d);
 }
 
-/* is_short says for now how long it will be. */
+/* Until the next walk `is_short` is the size that the item will have. */
 static void shorten(struct fl_plan *p, struct fl_item *i)
 {
 	unsigned char out[FL_ARCH_MOVED_MAX];
 	struct fl_insn insn;
 	size_t n;
 
-	if (!is_short_enough(p, i, 0))		/* had it no bytes of its own */
+	if (!is_short_enough(p, i, 0))		/* not even with no bytes of its own */
 		return;
 	insn = insn_of(fl_plan_step(p, i));
 	n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
@@ -321,7 +323,8 @@ static size_t put_step(const struct fl_build *b, const struct fl_item *i, unsign
 	return fl_arch_move(out, to, code, &insn, s->at, target);
 }
 
-/* What is the same anywhere is copied in one go, then the rest mended. 0: out of reach. */
+/* All bytes of the run are copied in one go. Then instructions that depend on their address are
+ * written anew. 0: out of reach. */
 static size_t put_run(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i), *end = s + i->to;
@@ -342,7 +345,7 @@ static size_t put_run(const struct fl_build *b, const struct fl_item *i, unsigne
 	return i->size;
 }
 
-/* `to` items behind it. */
+/* Skips the `to` items behind it. */
 static size_t put_skip(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	uint32_t over = i[i->to].at + i[i->to].size - (i->at + i->size);
@@ -352,7 +355,7 @@ static size_t put_skip(const struct fl_build *b, const struct fl_item *i, unsign
 				reach_of(i));
 }
 
-/* To its step, or to what is told behind it. */
+/* A landing leads to its step, or to the PATH or ASIDE behind the landing. */
 static size_t put_landing(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
@@ -432,11 +435,11 @@ static __attribute__((noinline)) size_t put_item(const struct fl_build *b,
 	case FL_ITEM_PAIR:
 		return fl_emit_pair(b, i, out, &(struct fl_exclusive_code){ .part = 0 });
 	}
-	/* GLUE, CALL: who places the probe says which */
+	/* GLUE, CALL: place.c writes the target when it places the probe */
 	return fl_arch_put_branch(out, FL_BRANCH_CALL, b->ground.at + i->at, b->ground.at);
 }
 
-/* What there is most of comes first. */
+/* The kinds that are most frequent come first. */
 static size_t put_any(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	switch (i->kind) {

@@ -1,6 +1,6 @@
 /*
- * emit.h - private to copy/: a body while it is built, for who makes its bytes (emit.c), its
- * rows for unwinders (pieces.c), and all the rest (build.c).
+ * emit.h - private to copy/: a body while it is built. emit.c makes its bytes, pieces.c its
+ * rows for unwinders, and build.c all the rest.
  */
 #ifndef FL_COPY_EMIT_H
 #define FL_COPY_EMIT_H
@@ -14,13 +14,13 @@ struct fl_build {
 	struct fl_plan plan;
 	struct fl_ground ground;
 	uint32_t n_code;
-	uint32_t pad;			/* bytes that are left out before the first item */
+	uint32_t pad;			/* unused bytes before the first item */
 	struct fl_copy_place *places;
 	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
 	uintptr_t *routines;			/* by enum fl_path_what */
 	struct fl_path_tell *tells;
 	intptr_t path_at;			/* fl_path_at_thread() */
-	uint32_t cells;				/* the first one of its own */
+	uint32_t cells;				/* the first cell of its own */
 	struct fl_gate *gate;
 	unsigned char *sequences;	/* of groups, FL_ARCH_CS_BYTES each */
 	struct fl_unwind_row *rows;
@@ -29,13 +29,13 @@ struct fl_build {
 
 /* ---- bytes of items (emit.c) ----------------------------------------------------------- */
 
-/* Each with every branch in its long form; then those short that are near even so. 0, or
- * FLE_UNKNOWN: an instruction that cannot be moved. */
+/* Measure all items with every branch in its long form. Then shorten branches whose targets
+ * are near even so. 0, or FLE_UNKNOWN: an instruction cannot be moved. */
 int fl_emit_measure(struct fl_build *);
 void fl_emit_shorten(struct fl_build *);
-/* All of them, to the ground. 0 or FLE_NOREACH. */
+/* Write all items to the ground. 0 or FLE_NOREACH. */
 int fl_emit_write(struct fl_build *);
-/* One item's; how many, and what is known of them. */
+/* Put one item's bytes: how many, and what is known of them. */
 size_t fl_emit_lookup(const struct fl_build *, const struct fl_item *, unsigned char *out,
 		      struct fl_lookup *);
 size_t fl_emit_tell(const struct fl_build *, uint32_t group, unsigned char *out,
@@ -47,7 +47,7 @@ size_t fl_emit_pair(const struct fl_build *, const struct fl_item *, unsigned ch
 
 /* ---- rows for unwinders (pieces.c) --------------------------------------------------- */
 
-/* What fl_unwind_emit() says. */
+/* Write the body's tables for unwinders. 0, or an error of fl_unwind_emit(). */
 int fl_pieces_tell(struct fl_build *);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * fde.c - the entry of a function in .eh_frame, written for a body.
  *
- * Hides which of many encodings a body's CIE and FDE have: distances of 4 bytes, but for
- * the personality, whose address is said as it is. An LSDA lies inside of its FDE, behind
- * its augmentation's data, so one appended run of bytes is all that a piece has.
+ * Hides which of many encodings a body's CIE and FDE have: distances of 4 bytes. The
+ * personality is the exception: its address is written as it is. An LSDA lies inside of its
+ * FDE, at the end of the augmentation data, so all that a piece has is one appended run of
+ * bytes.
  *
  *	length | distance to its CIE | to the start | bytes | n | to the LSDA | LSDA | rows
  *	                                                         `--- n bytes ---'
@@ -13,7 +14,7 @@
 enum { EH_ALIGN = 4, HEAD = 8 /* a length, and a CIE's 0 */ };
 static const uint8_t near_pointer = FL_PE_PCREL | FL_PE_SDATA4;
 
-/* The length comes last: until then nothing follows what was there before. */
+/* The length is stored last: until then a reader finds a 0, which ends the entries. */
 static void end_entry(struct fl_out *o, unsigned char *entry)
 {
 	uint32_t n;
@@ -55,7 +56,7 @@ int fl_cie_write(struct fl_out *o, const struct fl_fde *fde)
 	return err;
 }
 
-/* A personality has an LSDA to look at, or the distance 0. */
+/* The augmentation data: with a personality the distance to an LSDA, or 0. */
 static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
 		    const struct fl_unwind_piece *p)
 {
@@ -78,7 +79,7 @@ static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_un
 	return err;
 }
 
-/* Each is looked at without a branch: nearly always they are. */
+/* Rows nearly always ascend, so all are looked at, without a branch for each. */
 static bool rows_ascend(const struct fl_unwind_row *r, uint32_t n)
 {
 	bool is_bad = false;

@@ -1,9 +1,9 @@
 /*
  * gate.c - whether bodies tell accesses to memory.
  *
- * Hides where each body looks: at a byte of its block's data, which it reaches. All are one
- * set, which is told until the reader has gone, or this is a child that is not recorded. The
- * list is changed, and gone through, by who has the table's lock.
+ * Hides where each body looks: at a word in its own data, which is within its reach. All gates
+ * change together: bodies tell until the reader has gone, or in a child that is not recorded.
+ * The list is changed, and gone through, with the table's lock.
  */
 #include "copy/build.h"
 

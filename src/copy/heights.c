@@ -1,16 +1,17 @@
 /*
- * heights.c - may an indirect jump lead to what the entry's jump covers?
+ * heights.c - may an indirect jump lead to an instruction that the entry's jump covers?
  *
- * Where it leads nobody knows before it is made, and no table of a compiler's is guessed.
- * But unwinders know how high the stack stands at each instruction, and a jump does not
- * move the stack pointer. So it does not lead to where the stack stands at another height.
- * Two ask: what goes on in the original by such a jump (plan-entry.c), which must not call
- * the function anew either; and who arms the entry while threads are in the original
- * (build.c), who may come back to its first instruction, but not behind it.
+ * Nobody knows where an indirect jump leads before it is made, and flick guesses no tables of a
+ * compiler. But unwinders know how high the stack stands at each instruction, and a jump does
+ * not move the stack pointer. So a jump does not lead to where the stack stands at another
+ * height. There are two uses. A body that goes on in the original by such a jump (plan-entry.c)
+ * must not come to the entry, which would call the function anew. And threads that are in the
+ * original while the entry is armed (build.c) may come back to the first instruction, but not
+ * behind it.
  *
  * INVARIANT  No indirect jump of the function leads to one of the steps that are asked for.
- * WHY	At each jump of the function, and at each of these steps, the height is known by the
- *	stack pointer, and no two are alike.
+ * WHY	At each indirect jump of the function, and at each of these steps, the height is known
+ *	by the stack pointer, and no jump has the height of one of these steps.
  */
 #include "copy/plan.h"
 #include "copy/unwind.h"
@@ -18,7 +19,7 @@
 struct reader {
 	const struct fl_shape *s;
 	struct fl_fde fde;
-	uint32_t part;			/* whose it is */
+	uint32_t part;			/* that `fde` is of */
 };
 
 static bool take_fde(struct reader *r, uint32_t part)
@@ -36,7 +37,7 @@ static uint64_t height_at(struct reader *r, const struct fl_shape_step *step)
 	return fl_rows_height(&r->fde, step->at);
 }
 
-/* Of the covered steps from the `from`th on. False: one is not known. */
+/* Read the heights of the covered steps from the `from`th on. False: one is not known. */
 static bool read_covered(struct reader *r, uint32_t from, uint64_t heights[FL_ARCH_PAD_BYTES])
 {
 	const struct fl_shape_step *first = r->s->steps;

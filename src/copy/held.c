@@ -1,11 +1,11 @@
 /*
  * held.c - nothing is woven in between a load-exclusive and its store-exclusive.
  *
- * The plan is looked at whole, whoever made it. First pairs are rewritten, as it was chosen
- * (--exclusive), so that they hold no monitor. Of what is left each item is looked at that
- * accesses memory, beside what the original does there. One that would be inside of a pair
- * makes the function's store fail each time, so such a function has no body (FLE_EXCLUSIVE),
- * and its original runs.
+ * The whole plan is looked at, whichever weaver made it. First pairs are rewritten as chosen
+ * (--exclusive), so that they hold no monitor. Then each item is looked at that accesses memory
+ * where the original does not. Inside of a pair that is left, such an item would make the
+ * function's store fail each time. So a function with such an item has no body
+ * (FLE_EXCLUSIVE), and its original runs.
  */
 #include <sys/mman.h>
 
@@ -14,7 +14,7 @@
 
 _Static_assert((int)FL_SHAPE_PARTS <= (int)FL_HELD_PARTS, "all parts of a shape are looked at");
 
-/* Does the item access memory, and when? What it is not known of does. */
+/* May the item access memory, and when? Items of which that is not known may. */
 static bool accesses(const struct fl_plan *p, const struct fl_item *i, enum fl_woven *when)
 {
 	*when = FL_WOVEN_BEFORE;
@@ -33,7 +33,7 @@ static bool accesses(const struct fl_plan *p, const struct fl_item *i, enum fl_w
 	}
 }
 
-/* Parts of rewritten pairs are no instructions of the function's any more. */
+/* Steps that are parts of rewritten pairs become PAIR items. */
 static void put_pairs(struct fl_plan *p, const void *held)
 {
 	for (uint32_t k = 0; k < p->n; k++) {
@@ -61,7 +61,7 @@ static int check_items(const struct fl_plan *p, const void *held, uint64_t *datu
 	return 0;
 }
 
-/* What is rewritten may have accesses within. */
+/* Inside of a pair that is rewritten other accesses do no harm. */
 static int rewrite(struct fl_plan *p, void *held, enum fl_exclusive how, uint64_t *datum)
 {
 	uint32_t left = fl_arch_rewrite_exclusives(held, how);

@@ -1,35 +1,39 @@
 /*
  * home.c - a word of the stack where a call can keep its path's sum, if one is known.
  *
- * Most functions leave words of their stack alone: what aligns it, or the red zone. A sum that
- * lies there is the call's own: no frame of the thread's has to be taken, looked up, asked
- * whose it is, and given back. Words are counted from the way back of the call downwards.
+ * Most functions leave words of their stack alone: words that align the stack, or the red
+ * zone. A sum that lies in such a word is the call's own: no frame of the thread's has to be
+ * taken, looked up, asked whose it is, and given back. The way back is the place that the
+ * stack pointer has at the entry (on x86-64 the return address lies there); words are counted
+ * from the way back downwards.
  *
- * INVARIANT  From ENTER to the call's end nobody but what tells its paths writes the word.
- * WHY	1  How far the stack pointer is below the way back is followed from the entry on, over
- *	   each edge, by instructions of which that is known; ways that meet agree, and it is
- *	   never above. What may leave the stack pointer's value elsewhere (an address that is
- *	   taken, a register) says that there is no home. So what the function touches
- *	   of its stack are the words noted here.
- *	2  Who is called writes below the caller's stack pointer, and to what it is given above
- *	   that: what the caller stores there, room that other conventions have for four
- *	   registers, or the frame, if it is assembly that knows this. A word that aligns is
- *	   one; so where several in a row above the stack pointer are left alone, none is known
- *	   to be nobody's.
+ * INVARIANT  From ENTER to the call's end only the code that tells paths writes the word.
+ * WHY	1  The distance of the stack pointer below the way back is followed from the entry
+ *	   on, over each edge, by instructions whose effect on it is known. Ways that meet
+ *	   agree, and the stack pointer is never above the way back. A function that may keep
+ *	   the stack pointer's value elsewhere (an address that is taken, a register) has no
+ *	   home. So the function touches no words of its stack but those noted here.
+ *	2  A function that is called writes below its caller's stack pointer, and above it
+ *	   only to words that it is given: arguments that the caller stores there, room that
+ *	   other conventions have for four registers, or the frame, if the function is assembly
+ *	   that knows this frame. A word that aligns the stack is a single one. So where
+ *	   several words in a row above the stack pointer are left alone, none is taken to be
+ *	   nobody's.
  *	3  The word is one of the 16 below the way back, and the stack pointer is never above
- *	   that: so it lies above the stack pointer or in the red zone, which the kernel leaves
- *	   alone when a signal comes.
- * Who comes into the body in another way than by its entry has no sum there: an exception that
- * lands, a jump to who knows where, of which functions with a home have none; and a thread that
- * stands in what the entry's jump covers: so the sum begins behind where all these go on
- * (fl_plan_enters_at()). A step to which no known way leads tells nothing.
+ *	   the way back. So the word lies above the stack pointer or in the red zone, which the
+ *	   kernel leaves alone when a signal comes.
+ * A thread that comes into the body in another way than by its entry has no sum there.
+ * Functions with a home have no landing pads for exceptions, and no indirect jumps. There is
+ * one more way: a thread may stand in instructions that the entry's jump covers. So the sum
+ * begins behind the place where all these threads go on (fl_plan_enters_at()). A step to which
+ * no known way leads tells nothing.
  *
  * A sum may be no path's even so, where a context comes back that getcontext() has kept: so
- * whoever counts looks at its range, as in a frame.
+ * code that counts checks the sum's range, as it does in a frame.
  */
 #include "copy/plan.h"
 
-/* WALKED: in a depth, which is one of words, while steps are walked. */
+/* WALKED: a bit in a depth, which is a multiple of WORD, while steps are walked. */
 enum { WORD = 8, WORDS = 16, ALL = (1 << WORDS) - 1, WALKED = 1 };
 
 struct walk {
@@ -52,7 +56,7 @@ static bool come_to(struct walk *w, uint32_t step, int64_t depth)
 	return (*at & ~WALKED) == depth;
 }
 
-/* Bytes from so far above the way back on. */
+/* Mark the words that have some of `bytes` from `at` on, which is relative to the way back. */
 static void mark_touched(struct walk *w, int64_t at, uint32_t bytes)
 {
 	for (uint32_t k = 0; k < WORDS; k++)
@@ -72,8 +76,8 @@ static bool is_way_out(uint8_t kind)
 	       kind == FL_SHAPE_BRANCH_OUT;
 }
 
-/* A call by what lies on the stack is not known. Who pops what it is given has the way out
- * elsewhere than the way back is (is_way_out()). */
+/* A call through an address on the stack makes the walk fail. A called function that pops its
+ * arguments makes it fail at a way out, where the depth is not 0 (is_way_out()). */
 static bool walk_plain(struct walk *w, uint32_t i, int32_t *depth)
 {
 	const struct fl_needs *n = &w->p->uses[i].needs;
@@ -132,7 +136,8 @@ static bool walk_all(struct walk *w)
 	return true;
 }
 
-/* Words that are left alone from the stack pointer on, where that is so far down. */
+/* The stack pointer is at `depth` before a call. If more than one word in a row above it is
+ * left alone, all of these may have been given to the called function. */
 static void close_row(struct walk *w, int32_t depth)
 {
 	int32_t from = depth / WORD, to = from;
@@ -161,8 +166,8 @@ uint32_t fl_plan_enters_at(const struct fl_plan *p)
 	return covered ? p->entry + covered - 1 : p->entry;
 }
 
-/* Do all that may stand in what the entry's jump covers come to where the sum begins, and
- * nobody twice? */
+/* Do all threads that may stand in instructions covered by the entry's jump come to where the
+ * sum begins, and each call once? */
 static bool has_beginning(const struct fl_plan *p)
 {
 	const struct fl_shape *s = p->shape;
@@ -177,7 +182,7 @@ static bool has_beginning(const struct fl_plan *p)
 	return at < s->n_steps && (at == p->entry || !s->steps[at].is_target);
 }
 
-/* Not only by its entry. */
+/* May a thread come into the body in another way than by its entry? */
 static bool is_come_to_elsewhere(const struct fl_shape *s)
 {
 	for (uint32_t i = 0; i < s->n_steps; i++)

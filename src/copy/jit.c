@@ -2,14 +2,15 @@
  * jit.c - gdb is told of second bodies, by its interface for code that is made at run time.
  *
  * Hides an ELF file in memory: each block of bodies has one, which lies in the block's own
- * data. It names bodies after their functions, as far as there is room for names, and says
- * where what unwinders read of them is. gdb reads it when it comes, or when it is there.
- * A body is NAME.flick, as compilers call their clones: a breakpoint at NAME stays one.
+ * data. The file names bodies after their functions, as far as there is room for names, and
+ * says where the tables for unwinders are. gdb reads the file when gdb attaches, or at once if
+ * it is there already. A body is NAME.flick, as compilers call their clones: so a breakpoint
+ * at NAME stays a single one.
  *
- *	data:	head | of bodies | symbols ->   <- names | what unwinders read
+ *	data:	head | data of bodies | symbols ->   <- names | tables for unwinders
  *
- * gdb knows the two names below that begin with __jit by themselves, in each file of the
- * program that has them; ours are local, so that nobody else's lead to them.
+ * gdb looks for the two names below that begin with __jit in each file of the program. Ours are
+ * local, so that references in other files do not lead to them.
  */
 #include <elf.h>
 #include <string.h>
@@ -35,7 +36,7 @@ __attribute__((noinline, used)) static void __jit_debug_register_code(void)
 	__asm__ volatile("" : : "r"(&__jit_debug_descriptor) : "memory");
 }
 
-/* Who comes in between finds a list that is whole. */
+/* A gdb that attaches in between finds a list that is whole. */
 static void tell_gdb(struct entry *e)
 {
 	enum { REGISTER = 1 };
@@ -78,7 +79,7 @@ void fl_jit_name(struct fl_ground_block *b, const struct fl_copy *c, const char 
 {
 	static const char suffix[] = ".flick";
 	size_t n = strlen(name), bytes = n + sizeof suffix;
-	Elf64_Sym *s = symbols_of(b) + 1 + b->n_names;	/* the first one is none */
+	Elf64_Sym *s = symbols_of(b) + 1 + b->n_names;	/* the first one is the null symbol */
 
 	if ((char *)(s + 1) > names_of(b) ||
 	    bytes >= (size_t)(names_of(b) - (char *)(s + 1)))
@@ -106,7 +107,8 @@ static void put_section(struct head *h, int i, uint32_t type, const void *at, si
 	};
 }
 
-/* The name that was put first stands last, and how far from the end was noted of each. */
+/* The name that was put first stands last. Each symbol has noted its name's distance from the
+ * end, which becomes an offset now. */
 static void put_symbols(struct head *h, struct fl_ground_block *b)
 {
 	Elf64_Sym *s = symbols_of(b);
@@ -124,7 +126,7 @@ static void put_symbols(struct head *h, struct fl_ground_block *b)
 	h->sections[SYMBOLS].sh_entsize = sizeof *s;
 }
 
-/* Of a block that takes no more. */
+/* The block takes no more bodies: complete its file, and tell gdb. */
 void fl_jit_tell(struct fl_ground_block *b)
 {
 	struct head *h = (struct head *)b->near.data;

@@ -1,10 +1,10 @@
 /*
- * live.c - which general registers nobody needs before a step, and whether flags are.
+ * live.c - which general registers are needed before a step, and whether the flags are.
  *
- * A register is needed where some way on reads it before it is set. What is called, and where
- * the function is left, may need all: a caller may know that the function leaves a register
- * alone (gcc's -fipa-ra), and of results there are as many as a language likes. Flags are
- * nobody's at calls, entries and exits.
+ * A register is needed where some way on reads it before it is set. A called function may need
+ * all registers, and so may the caller where the function is left: the caller may know that the
+ * function leaves a register alone (gcc's -fipa-ra), and a language may return results in as
+ * many registers as it likes. Nobody needs flags at calls, entries and exits.
  */
 #include "copy/plan.h"
 
@@ -15,7 +15,7 @@ struct looker {
 	uint32_t *live;
 };
 
-/* Behind the step. */
+/* What is needed behind the step. */
 static uint32_t live_behind(const struct looker *l, uint32_t i)
 {
 	const struct fl_shape *s = l->p->shape;
@@ -42,7 +42,7 @@ static uint32_t live_before(const struct looker *l, uint32_t i)
 	return (live_behind(l, i) & ~use->sets) | use->reads;
 }
 
-/* What has no instruction uses nothing. */
+/* A step without an instruction uses nothing. */
 static struct fl_step_use use_of(const struct fl_plan *p, uint32_t i)
 {
 	const struct fl_shape_step *step = &p->shape->steps[i];

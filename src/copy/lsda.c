@@ -1,21 +1,22 @@
 /*
- * lsda.c - where exceptions of a body's calls land: the original's table, at other places.
+ * lsda.c - where exceptions of a body's calls land: the original's table, with the body's
+ * addresses.
  *
  *	base of the pads | types: how, where they end | sites: how, bytes | sites | actions
  *
- * A site is a run of instructions, its landing pad and its first action. Runs and pads
- * are the body's. Actions are copied: they name types by their number, counted from
- * where the types end, and these stay where they are: entries of types may be distances
- * from themselves. That end is told as a distance modulo 2^64, in ten bytes.
+ * A site here is a run of instructions, with its landing pad and its first action. Runs and
+ * pads are the body's. Actions are copied. They name types by number, counted from where the
+ * types end. The types stay where they are, because an entry of a type may be a distance from
+ * itself. Where the types end is written as a distance modulo 2^64, in ten bytes.
  *
- * A pad of 0 is none, so the base lies in front of all pads: it is told, and is the
- * lowest one's address less 1.
+ * A pad of 0 means no pad, so the base must lie in front of all pads. It is written in the
+ * table: the address of the lowest pad less 1.
  */
 #include "copy/unwind.h"
 
 enum { WHOLE_LEB = 10, ACTIONS_MOST = 1 << 20 };
 
-/* Where the last action ends that a site leads to: *end is at least that. */
+/* Follow a site's actions: *end becomes at least the end of the last one in memory. */
 static void reach_actions(struct fl_lsda *l, uint64_t action, size_t *end, uint32_t *steps)
 {
 	size_t room = (size_t)(l->actions.end - l->actions.p);
@@ -40,9 +41,9 @@ static void reach_actions(struct fl_lsda *l, uint64_t action, size_t *end, uint3
 	}
 }
 
-/* ---- where it is in the body ----------------------------------------------------------- */
+/* ---- addresses in the body ------------------------------------------------------------- */
 
-/* Where that instruction stands in the body; 0: it is not there. */
+/* Where the instruction at `at` stands in the body; 0: it is not there. */
 static uintptr_t place_of(const struct fl_unwind_body *b, uintptr_t at)
 {
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -57,7 +58,7 @@ static uintptr_t place_of(const struct fl_unwind_body *b, uintptr_t at)
 	return 0;
 }
 
-/* False: its pad is not there. */
+/* Give a call site the body's addresses. False: its pad is not in the body. */
 static bool move_site(struct fl_call_site *s, const struct fl_unwind_body *b,
 		      const struct fl_unwind_piece *p)
 {
@@ -71,7 +72,7 @@ static bool move_site(struct fl_call_site *s, const struct fl_unwind_body *b,
 
 /* ---- write ------------------------------------------------------------------------------ */
 
-/* What all sites together need, and that they ascend. */
+/* What all call sites together need. survey() also checks that they ascend. */
 struct survey {
 	uintptr_t lowest;		/* pad */
 	size_t action_bytes;

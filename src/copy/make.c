@@ -2,21 +2,21 @@
  * make.c - the bodies of one module are built, by several threads where that helps.
  *
  * Hides who builds a body. Before the program runs its CPUs are idle: then helpers build
- * bodies from the last wanted one on down, while who asks for them goes on from the first.
- * Each builder has ground, steps and scratch of its own, and what all read does not change:
- * the outline, the points, the module's file. Where bodies tell paths or accesses, which are
- * numbered as they are built, there is one builder.
+ * bodies from the last wanted one downwards, while the asking thread goes on from the first.
+ * Each builder has ground, steps and scratch of its own. What all builders read does not
+ * change: the outline, the points, the module's file. Where bodies tell paths or accesses,
+ * which are numbered as bodies are built, there is one builder.
  *
- * PROTOCOL	any builder				who asks
+ * PROTOCOL	any builder				the asking thread
  *		FREE -> TAKEN		(A)		MADE: read it		(C)
  *		build					FREE: build it, as any builder
  *		-> MADE			(B)		TAKEN -> AWAITED, sleep
  *		it was AWAITED: wake
  * INVARIANT	A body is built once, and read when it is whole.
- * WHY		(A) is an exchange, which one builder wins. (B) pairs with (C). Who sleeps has
- *		stored AWAITED, or has seen MADE instead.
- * FAILURE	A helper that cannot be had is not needed. Helpers are threads of the process,
- *		so none is killed alone.
+ * WHY		(A) is an exchange, which one builder wins. (B) pairs with (C). A thread sleeps
+ *		only while the state is AWAITED, which it has stored instead of TAKEN.
+ * FAILURE	If a helper cannot be started, the others build all. Helpers are threads of the
+ *		process, so none is killed alone.
  */
 #include <sys/mman.h>
 
@@ -28,8 +28,8 @@ enum { FREE, TAKEN, AWAITED, MADE };
 enum {
 	FIRST_STEPS = 1 << 14,
 	HELPERS = 7,
-	WORTH = 256,			/* so many bodies take ten times what a thread does */
-	AT_ONCE = 16,			/* a helper's neighbours are neighbours in its ground */
+	WORTH = 256,			/* so many bodies take ten times what a thread takes */
+	AT_ONCE = 16,			/* neighbours stay neighbours in a helper's ground */
 	LOOKS = 1000			/* a body takes some ten microseconds */
 };
 
@@ -50,7 +50,7 @@ static struct {
 	size_t n;
 	uint32_t *wanted;		/* extents */
 	uint32_t n_wanted;
-	int64_t left;			/* of these helpers take none from here on */
+	int64_t left;			/* helpers take wanted[] below this */
 	bool is_begun;			/* the first body was asked for */
 	struct worker own, helpers[HELPERS];
 	uint32_t n_helpers;
@@ -95,7 +95,7 @@ static int find_shape(struct worker *b, struct fl_shape *s, uintptr_t function,
 	return err;
 }
 
-/* Those in its parts: others are none of its steps. */
+/* Give a shape the points, if any of them is in its parts. */
 static void add_points(struct fl_shape *s)
 {
 	bool has_any = false;
@@ -108,8 +108,8 @@ static void add_points(struct fl_shape *s)
 	s->n_points = has_any ? now.n_points : 0;
 }
 
-/* Whoever has changed the bytes that the jump takes, a debugger or the program itself,
- * wants to change them back. */
+/* Are the bytes that the entry's jump takes as in the file? A debugger, or the program itself,
+ * may have changed them, and may want to change them back. */
 static bool is_as_in_file(const struct fl_shape *s)
 {
 	uintptr_t at = s->entry;
@@ -138,7 +138,7 @@ static int build(struct worker *b, uintptr_t function, struct fl_copy *c, uint64
 	}
 	if (!err)
 		err = fl_copy_build(&b->copies, &shape, c, datum);
-	if (!err)			/* time in it is the function's, but the call of glue */
+	if (!err)			/* from `off` on time is the function's, not glue's */
 		fl_channel_tell_body(b->copies.pid, function, c->off,
 				     c->code + c->n_code - c->off);
 	return err;
@@ -150,7 +150,7 @@ static bool build_if_free(struct worker *b, size_t i)
 	struct fl_built *m = &now.made[i];
 	uint32_t is = FREE;
 
-	/* (A): nothing of what was written before is read */
+	/* (A): relaxed, because nothing is read that was written before */
 	if (!__atomic_compare_exchange_n(&m->state, &is, TAKEN, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -169,7 +169,7 @@ static int help(void *arg)
 	struct worker *b = arg;
 	int64_t end;
 
-	/* ordering: none, who takes a body is said by its state */
+	/* ordering: none, a body's state says who takes it */
 	while ((end = __atomic_fetch_sub(&now.left, AT_ONCE, __ATOMIC_RELAXED)) > 0)
 		for (int64_t k = end; k-- > 0 && k >= end - AT_ONCE;)
 			build_if_free(b, now.wanted[k]);
@@ -200,7 +200,7 @@ static void wait_until_made(struct fl_built *m)
 
 	for (int i = 0; i < LOOKS && load_relaxed(&m->state) != MADE; i++)
 		fl_arch_pause();
-	/* ordering: none, (C) is in who calls; it sleeps while there is AWAITED alone */
+	/* ordering: none, (C) is in the caller; futex_wait returns unless it is AWAITED */
 	__atomic_compare_exchange_n(&m->state, &is, AWAITED, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
 	FL_POINT("make.awaited");
@@ -246,7 +246,7 @@ void fl_make_point(uintptr_t at)
 		now.points[now.n_points++] = at;
 }
 
-/* Sites of a function follow one another. */
+/* Sites of a function follow one another: so a function is wanted once. */
 void fl_make_want(uintptr_t function)
 {
 	size_t i = now.wanted ? fl_outline_find(now.outline, function) : now.n;
@@ -279,7 +279,7 @@ unsigned char *fl_make_write(uintptr_t at)
 
 void fl_make_stop(void)
 {
-	/* ordering: none; who goes on for some more is waited for */
+	/* ordering: none; a helper that goes on for some more is waited for */
 	store_relaxed(&now.left, 0);
 	for (uint32_t i = 0; i < now.n_helpers; i++)
 		fl_os_helper_join(now.helpers[i].tid, &now.helpers[i].id);

@@ -1,9 +1,9 @@
 /*
- * pairs.c - what rewritten pairs of exclusives need of each thread, and which are rewritten.
+ * pairs.c - what rewritten pairs of exclusives need in each thread, and how they are rewritten.
  *
- * Atomics of one instruction are for CPUs that have them: elsewhere pairs are left. What a
- * thread keeps of its own lies where libraries that were there at the start have theirs, at
- * one distance from every thread's pointer.
+ * Atomics of one instruction are for CPUs that have them: elsewhere pairs are left. The bytes
+ * that a thread needs lie with the thread-local data of libraries that were there at the start:
+ * at one distance from every thread's pointer.
  */
 #include <elf.h>
 

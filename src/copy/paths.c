@@ -2,31 +2,32 @@
  * paths.c - which number a path has, and what to add where so that the sum is it.
  *
  * Ball and Larus, "Efficient path profiling" (1996). An edge that leads back to a block which
- * is still open in a search by depth is cut: one path ends there, the next begins at its
- * target. Without these the graph has no circle. So the ways from a block to a path's end can
- * be counted, those behind it first; an edge stands for the ways by the edges before it, and
- * a start for all paths from the starts before it. Where that would be more paths than fit,
- * edges are cut where ways become many, and all is counted again.
+ * is still open in a depth-first search is cut: one path ends there, the next begins at the
+ * edge's target. Without cut edges the graph has no cycle. So the ways from a block to a
+ * path's end can be counted, later blocks first. An edge's value is the number of ways by the
+ * edges before it; a start's value is the number of paths from the starts before it. Where
+ * that would be more paths than fit, edges are cut where ways become many, and all is counted
+ * again.
  *
- * Paths that each have a cell of a thread are told in half the time. So a function of more is
- * cut down to these, if few edges are cut for it, and not of a function whose paths begin
- * anywhere (an interpreter's): there cuts take more time than is won.
+ * Paths that each have a cell of a thread are told in half the time. So a function of more
+ * paths is cut down to FL_PATHS_OWN, if few edges must be cut for that. A function whose paths
+ * begin anywhere (an interpreter) is not: there cuts take more time than is won.
  *
- * The sum of the values would do. But most of them are moved to edges that are gone seldom:
+ * The sum of the values would do. But most values are moved to edges that are gone seldom:
  *
  *	add(u -> v) = value(u -> v) + height(u) - height(v)
  *
- * is another sum over each path, of the same result, whatever the heights are, if the outside
- * has height 0, which is where paths begin and end. A tree of edges that spans all blocks and
- * the outside sets the heights so that its own edges add nothing: those in loops are taken
- * into it first. What is added at a path's start or end costs nothing, so these come last.
+ * has the same sum over each path, whatever the heights are, if the outside, where paths begin
+ * and end, has height 0. A tree of edges that spans all blocks and the outside sets the heights
+ * so that the tree's own edges add nothing. Edges in loops are taken into the tree first. An
+ * addition at a path's start or end costs nothing, so those edges come last.
  *
  * All is done modulo 2^32: a sum may be below 0 on its way.
  *
  * INVARIANT  Each path has one number below n, each number one path.
- * WHY	Of a block's edges, the values are the sums of the ways by those before: a way's number
- *	below `count` says which edge it took, and the rest, which is below that edge's
- *	ways, says how it went on. Of starts likewise.
+ * WHY	The value of an edge is the sum of the ways by its block's edges before it. So a way's
+ *	number, which is below `count`, says which edge the way took; the rest of the number,
+ *	which is below that edge's ways, says how the way went on. The same holds for starts.
  */
 #include <errno.h>
 #include <string.h>
@@ -71,7 +72,7 @@ static void find_first_edges(struct fl_paths *p)
 
 /* ---- cuts, and an order ------------------------------------------------------------ */
 
-/* From that block on, if it is new. Returns how many blocks have an order now. */
+/* Search from block `root` on, if it is new. Returns how many blocks have an order now. */
 static uint32_t search(struct fl_paths *p, uint32_t root, uint32_t n)
 {
 	uint32_t depth = 0;
@@ -103,7 +104,7 @@ static uint32_t search(struct fl_paths *p, uint32_t root, uint32_t n)
 	return n;
 }
 
-/* Who comes there by a cut begins at a start of its own. */
+/* A path that begins behind a cut has a start of its own, one for each target. */
 static void begin_at(struct fl_paths *p, uint32_t block)
 {
 	if (p->begins[block] != FL_PATH_NONE)
@@ -112,8 +113,8 @@ static void begin_at(struct fl_paths *p, uint32_t block)
 	p->starts[p->n_starts++].block = block;
 }
 
-/* To what no start leads nobody comes; if somebody does, that is a path, too. How many blocks
- * have an order: all. */
+/* Search from all starts. No thread should come to a block that no start leads to; if one does,
+ * that is a path, too. Returns how many blocks have an order: all. */
 static uint32_t search_all(struct fl_paths *p, uint32_t n)
 {
 	for (uint32_t b = 0; b < p->n_blocks; b++)
@@ -130,7 +131,7 @@ static uint32_t search_all(struct fl_paths *p, uint32_t n)
 	return n;
 }
 
-/* How many blocks there are up to a jump to who knows where, by block, in `count`. */
+/* Find, by block, how many blocks there are up to an edge that `jumps`; in `count`. */
 static void find_jumps(struct fl_paths *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -147,7 +148,8 @@ static void find_jumps(struct fl_paths *p, uint32_t n)
 	}
 }
 
-/* Do paths end where such a jump comes soon? Their blocks, in `parent`. */
+/* Do cuts back lead to where such a jump comes soon? Marks the blocks that they leave, in
+ * `parent`. */
 static bool find_latches(struct fl_paths *p)
 {
 	bool has = false;
@@ -163,10 +165,10 @@ static bool find_latches(struct fl_paths *p)
 }
 
 /*
- * What an interpreter's loop leads back to is where it jumps to the next instruction's code: a
- * path that ends at the way back is followed by a short one to the jump, where each path ends.
- * So who leads back so is searched first: what leads from the loop's head to it, without a
- * jump, is cut in place of the way back.
+ * An interpreter's loop leads back to its head, which soon jumps to the next instruction's
+ * code. A path that ends at the edge back is followed by a short one to that jump, where paths
+ * end anyway. So blocks with such an edge back are searched first. Then what leads from the
+ * loop's head to such a block, without a jump, is cut in place of the edge back.
  */
 static void find_order(struct fl_paths *p)
 {
@@ -198,7 +200,7 @@ static uint64_t count_ways(struct fl_paths *p, uint32_t block)
 	return n;
 }
 
-/* More than `most` ways from a block are none: one by each of its edges is left. */
+/* Cut where there are more than `most` ways from a block: one way by each edge is left. */
 static void cut_long(struct fl_paths *p, uint64_t most)
 {
 	for (uint32_t i = 0; i < p->n_blocks; i++) {
@@ -226,7 +228,7 @@ static uint64_t count_paths(struct fl_paths *p)
 	return n;
 }
 
-/* Starts behind `n` are those of cuts that are taken back. */
+/* Take all long cuts back. Starts from index `n` on are those of long cuts. */
 static void uncut(struct fl_paths *p, uint32_t n)
 {
 	for (uint32_t i = n; i < p->n_starts; i++)
@@ -247,7 +249,7 @@ static bool are_few_cut(const struct fl_paths *p)
 	return n <= p->n_edges / OF;
 }
 
-/* To `limit` of them. Without cuts there are `without` starts. */
+/* Number at most `limit` paths. Without long cuts there are `without` starts. */
 static int number_up_to(struct fl_paths *p, uint32_t limit, uint32_t without)
 {
 	enum { A_STEP_LESS = 4 };
@@ -278,7 +280,7 @@ static int number_paths(struct fl_paths *p)
 
 /* ---- where sums are made ------------------------------------------------------------- */
 
-/* A loop is taken for what lies between its head and the branch back. */
+/* All blocks between a loop's head and its branch back are taken to be in the loop. */
 static void find_depths(struct fl_paths *p)
 {
 	uint32_t depth = 0;
@@ -297,7 +299,7 @@ static void find_depths(struct fl_paths *p)
 	}
 }
 
-/* The root of a block's tree; its height above that. */
+/* The root of a block's tree; *height: the block's height above that root. */
 static uint32_t find_root(struct fl_paths *p, uint32_t block, uint32_t *height)
 {
 	*height = 0;
@@ -312,7 +314,8 @@ static uint32_t find_root(struct fl_paths *p, uint32_t block, uint32_t *height)
 	return block;
 }
 
-/* If they are of two trees: an edge of that value from one to the other adds nothing. */
+/* If the blocks are in two trees, join these, so that an edge of that value between them adds
+ * nothing. */
 static void tie(struct fl_paths *p, uint32_t from, uint32_t to, uint32_t value)
 {
 	uint32_t h_from, h_to;
@@ -351,7 +354,7 @@ static void tie_all(struct fl_paths *p)
 		tie(p, outside, p->starts[i].block, p->starts[i].value);
 }
 
-/* Above the outside: of two that are in one tree now. */
+/* A block's height above the outside: both are in one tree now. */
 static uint32_t height_of(struct fl_paths *p, uint32_t block)
 {
 	uint32_t height, outside;

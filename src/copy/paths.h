@@ -2,8 +2,8 @@
  * paths.h - numbers for the paths through a function. Private to copy.
  *
  * The caller draws a graph of blocks, in the order of their addresses, and says where
- * a path may begin. He gets numbers from 0 to n - 1, and what to add on which edge so that
- * the sum is the number of the path that was gone.
+ * a path may begin. The caller gets numbers from 0 to n - 1, and what to add on which edge
+ * so that the sum is the number of the path that was gone.
  */
 #ifndef FL_COPY_PATHS_H
 #define FL_COPY_PATHS_H
@@ -11,8 +11,8 @@
 #include "site/site.h"
 
 enum { FL_PATH_NONE = UINT32_MAX };
-#define FL_PATHS_MAX (UINT32_C(1) << 31)	/* a function's */
-#define FL_PATHS_OWN (UINT32_C(1) << 17)	/* ... that may have cells of their own */
+#define FL_PATHS_MAX (UINT32_C(1) << 31)	/* of a function */
+#define FL_PATHS_OWN (UINT32_C(1) << 17)	/* of one whose paths have their own cells */
 
 enum fl_path_cut {
 	FL_PATH_GOES_ON,
@@ -22,28 +22,28 @@ enum fl_path_cut {
 struct fl_path_edge {
 	uint32_t from, to;		/* blocks; to FL_PATH_NONE: out of the function */
 	uint8_t cut;			/* W: enum fl_path_cut; one path ends here */
-	bool jumps;			/* out, or on to who knows which start */
-	uint32_t value;			/* W: what of a path's number the edge stands for */
+	bool jumps;			/* out, or on to an unknown start */
+	uint32_t value;			/* W: the edge's part of a path's number */
 	uint32_t add;			/* W: to the sum, which then is told if the path ends */
 };
 struct fl_path_start {
 	uint32_t block;
-	uint32_t value;			/* W: as of an edge */
-	uint32_t set;			/* W: what the sum begins with */
+	uint32_t value;			/* W: the start's part of a path's number */
+	uint32_t set;			/* W: the sum begins with this */
 };
 
 /*
- * n_blocks, n_edges, n_given, edges, starts and memory are the caller's. Edges ascend by
- * `from`, of two blocks there may be several; each block has one at least that leaves it.
- * n_given <= n_starts <= n_given + n_blocks, which is the room of `starts`.
+ * The caller sets n_blocks, n_edges, n_given, edges, starts and memory. Edges ascend by
+ * `from`; two blocks may have several edges between them; each block has at least one edge
+ * that leaves it. n_given <= n_starts <= n_given + n_blocks, which is the room of `starts`.
  */
 struct fl_paths {
 	uint32_t n_blocks, n_edges, n_given, n_starts;
 	struct fl_path_edge *edges;
-	struct fl_path_start *starts;	/* those given; then those of who comes by a cut */
+	struct fl_path_start *starts;	/* those given; then the starts behind cuts */
 	uint32_t n;			/* paths */
 	uint32_t *first;		/* by block: its first edge; one more */
-	uint32_t *begins;		/* by block: the start of who comes by a cut; NONE */
+	uint32_t *begins;		/* by block: the start behind cuts to it; NONE */
 	uint32_t *count;		/* by block: ways from there to a path's end */
 	uint32_t *order;		/* blocks, each behind those that follow it in a path */
 	uint32_t *stack, *next, *state;	/* while the order is made */
@@ -56,21 +56,21 @@ static inline bool fl_path_ends(const struct fl_path_edge *e)
 	return e->cut || e->to == FL_PATH_NONE;
 }
 
-/* So much memory for that many blocks, aligned to 4. */
+/* Bytes of memory for that many blocks, aligned to 4. */
 size_t fl_paths_memory(uint32_t n_blocks);
-/* 0, or -E2BIG: more than FL_PATHS_MAX, however they are cut. */
+/* 0, or -E2BIG: there are more than FL_PATHS_MAX paths, however they are cut. */
 int fl_paths_number(struct fl_paths *, void *memory);
-/* The path of that number: its start, an index, and its edges, indices, of which there are
- * no more than blocks. How many; 0: no path has the number. */
+/* Find the path of that number: the index of its start, and the indices of its edges, at most
+ * as many as there are blocks. How many edges; 0: no path has the number. */
 uint32_t fl_paths_find(const struct fl_paths *, uint32_t number, uint32_t *start,
 		       uint32_t *edges);
 
-/* ---- of a function (blocks.c) ------------------------------------------------------ */
+/* ---- the paths of a function (blocks.c) -------------------------------------------- */
 
 /*
- * A block is steps that are run one after the other, to the last one, if the first is. It
- * has an edge out of the function, or to what is behind it, or where it jumps; a block that
- * ends with a branch has a second one, for when it is taken.
+ * A block is a row of steps: if the first one runs, all run, one after the other. A block has
+ * an edge out of the function, or to the block behind it, or to where it jumps. A block that
+ * ends with a branch has a second edge, for the branch when it is taken.
  */
 struct fl_blocks {
 	const struct fl_shape *shape;
@@ -79,11 +79,11 @@ struct fl_blocks {
 	uint32_t *steps;		/* by block: its first step; one more */
 	uint32_t *begins_at;		/* by given start: the step, maybe amid a block */
 };
-/* So much memory, aligned to 8. */
+/* Bytes of memory, aligned to 8. */
 size_t fl_blocks_memory(const struct fl_shape *);
-/* 0, or what fl_paths_number() says. */
+/* 0, or an error of fl_paths_number(). */
 int fl_blocks_number(struct fl_blocks *, const struct fl_shape *, void *memory);
-/* The step that paths begin with that have this start. */
+/* The first step of paths that have this start. */
 uint32_t fl_blocks_begin(const struct fl_blocks *, uint32_t start);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "copy/emit.h"
 
-/* A piece for each part, one for the landings of each, one for what is cold of it. */
+/* Each part has a piece for its steps, one for its landings, and one for its cold items. */
 struct pieces {
 	struct fl_build *b;
 	struct fl_unwind_row *next;
@@ -78,8 +78,8 @@ static void tell_pair(struct pieces *p, const struct fl_item *i)
 	tell_depths(p, i, code.depths, code.n_depths);
 }
 
-/* Behind a part's last instruction the frame is as in it (FL_SHAPE_RUNS_ON): a table for
- * unwinding says nothing of what is behind. */
+/* A step without an instruction (FL_SHAPE_RUNS_ON) is behind a part's last instruction, of
+ * which a table for unwinding says nothing. The frame there is as in that instruction. */
 static void tell_aside(struct pieces *p, const struct fl_item *i)
 {
 	const struct fl_shape_step *step = fl_plan_step(&p->b->plan, i);
@@ -147,7 +147,7 @@ static void tell_cold(struct pieces *p, uint32_t part)
 	end_piece(p, item_offset(p->b, k));
 }
 
-/* An item's stack where it moves that. */
+/* Tell rows for an item that moves the stack pointer. */
 static void tell_item(struct pieces *p, const struct fl_item *i)
 {
 	switch (i->kind) {
@@ -172,8 +172,8 @@ static void tell_item(struct pieces *p, const struct fl_item *i)
 	}
 }
 
-/* The first part begins with the way in. What stands there once more has no rows: the frame is
- * as in the last step before it (plan-paths.c). */
+/* The first part begins with the call of glue. Steps that stand there once more have no rows:
+ * the frame is as in the last step before them (plan-paths.c). */
 static void tell_part(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;

@@ -1,10 +1,10 @@
 /*
- * place.c - where a probe of a second body is: builds the body that it is in.
+ * place.c - finds the place of a probe in a second body, and has the body built.
  *
- * Hides when a body is built: when a site of its function is first wanted; and that the
- * original may not be what its file says: then it has none. A module that is unloaded
- * leaves its bodies there, as a frame or a jmp_buf may be in one; they are its own again
- * when it is back as it was.
+ * Hides when a body is built: when a site of its function is first wanted. Also hides that
+ * the original may not be what its file says: then there is no body. A module that is
+ * unloaded leaves its bodies mapped, because a frame or a jmp_buf may lead into one. The
+ * bodies are the module's again when it comes back to the same place unchanged.
  */
 #include <sys/mman.h>
 
@@ -59,7 +59,7 @@ static int note_owner(const struct fl_module *m)
 	return 0;
 }
 
-/* Where nothing tells two files apart they are taken for different ones. */
+/* Two files without a build id are taken for different ones. */
 static bool is_same_module(const struct fl_module *m)
 {
 	const struct owner *o = owner_at(m->lo, m->hi);
@@ -80,7 +80,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 		now.err = fl_make_begin(&now.outline, lo, hi);
 }
 
-/* What is its function's name. Of several the first one. */
+/* Name a body after its function. If the function has several names, the first one counts. */
 static int name_copy(void *arg, const char *name, uint64_t value, uint64_t size)
 {
 	uintptr_t at = now.m.bias + value;
@@ -113,7 +113,7 @@ static int end_module(void)
 	return err;
 }
 
-/* Sites of a function are asked for one by one, and those of its parts elsewhere apart. */
+/* Called for each site by itself; `function` may also lie in a part that is elsewhere. */
 static int find_body(uintptr_t function, const struct fl_copy **c, uint64_t *datum)
 {
 	size_t i = fl_outline_find(&now.outline, function);
@@ -150,7 +150,7 @@ static int place_entry(const struct fl_copy *c, uintptr_t at, struct fl_plan_in 
 	return call_glue(c->code + c->call, in->glue);
 }
 
-/* At the exit there may be a point, in front of it. */
+/* An exit and a point may be at the same address; the point's place comes first. */
 static int place_inside(const struct fl_copy *c, uintptr_t at, enum fl_kind kind,
 			struct fl_plan_in *in)
 {
@@ -167,7 +167,7 @@ static int place_inside(const struct fl_copy *c, uintptr_t at, enum fl_kind kind
 	       call_glue(in->at + c->places[i - 1].call, in->glue) : 0;
 }
 
-/* A point is told as a function of its own. */
+/* The function that has the point. The point itself counts as a function of its own. */
 static uintptr_t function_around(uintptr_t at)
 {
 	size_t i = now.err ? 0 : fl_outline_find(&now.outline, at);
@@ -188,7 +188,7 @@ static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 	return kind == FL_ENTRY ? place_entry(c, at, in) : place_inside(c, at, kind, in);
 }
 
-/* Nobody who is told apart by nothing is the same. */
+/* Were bodies built for the module that is at `at` now? */
 static bool is_built_for(uintptr_t at)
 {
 	struct fl_module m;

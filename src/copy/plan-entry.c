@@ -1,23 +1,23 @@
 /*
- * plan-entry.c - which items a body is made of that has places for its entry, its exits
- * and the jumps that leave it.
+ * plan-entry.c - the items of a body with places for its entry, its exits and the jumps
+ * that leave it.
  *
  *	on:	call glue
- *	off:	the steps; of these have places:
+ *	off:	the steps; these steps have places:
  *
  *	ret			RET
  *	jmp OUT, jmp *slot	NOP; jmp
  *	jcc OUT			jncc past; NOP; jmp OUT
- *	what stands behind	NOP; jmp there
+ *	running on behind	NOP; jmp there
  *	jmp *anything		SWITCH; LOOKUP; CALL; jmp *anything
  *				or LOOKUP; NOP; jmp *anything
  *	ret $n			NOP; ret $n
  *	any that is a point	POINT; what stands for it
  *
- * A SWITCH that is off jumps into the original, and goes on there: a call that has no exit
- * to show does not look up where each of its jumps leads. So it must not lead to where the
- * entry's jump stands now (heights.c); nor may it where there are points, which are in the
- * body alone.
+ * A SWITCH that is off jumps into the original, and the call goes on there: a call whose
+ * exit nobody records need not look up where each of its jumps leads. So such a jump must not
+ * lead to where the entry's jump stands now (heights.c). Nor may a body with points have a
+ * SWITCH, because points are in the body alone.
  */
 #include "copy/plan.h"
 
@@ -35,7 +35,7 @@ static void find_in_file(struct fl_plan *p)
 
 size_t fl_plan_items(const struct fl_shape *s)
 {
-	/* between two; SKIP, NOP, JUMP, ON; LANDING, PATH, GO; SWITCH, ...; COLD */
+	/* between steps; SKIP, NOP, JUMP, ON; LANDING, PATH, GO; SWITCH, ...; COLD */
 	enum { A_STEP = 12, STUBS = 16 };
 
 	return (size_t)s->n_steps * A_STEP + s->n_points + STUBS;
@@ -77,7 +77,7 @@ static void weave_switch(struct fl_plan *p, uint32_t i)
 	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
-/* Whoever comes to the step comes to the point first. */
+/* A thread that comes to the step comes to the point first. */
 static void weave_point(struct fl_plan *p, uint32_t i)
 {
 	const struct fl_shape *s = p->shape;
@@ -87,7 +87,7 @@ static void weave_point(struct fl_plan *p, uint32_t i)
 		fl_plan_weave(p, FL_ITEM_POINT, i);
 }
 
-/* Of those that leave, and of what else is not itself alone. */
+/* Steps that leave the function, and other steps that are more than their own instruction. */
 static void weave_leaving(struct fl_plan *p, uint32_t i)
 {
 	switch (p->shape->steps[i].kind) {
@@ -130,7 +130,7 @@ void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
 		weave_leaving(p, i);
 }
 
-/* Kinds of steps that are as long in a body as they were: runs of these are items. */
+/* Kinds of steps that have the same length in a body: a run of these is one item. */
 enum {
 	LASTING = 1 << FL_SHAPE_PLAIN | 1 << FL_SHAPE_CALL |
 		  !FL_ARCH_OPERANDS_GROW << FL_SHAPE_RELATIVE
@@ -141,7 +141,7 @@ static bool lasts(const struct fl_shape_step *s)
 	return LASTING >> s->kind & 1;
 }
 
-/* Those from the step on that stand in a row; the last one of them. */
+/* Weave the steps of such kinds that stand in a row, from `step` on; returns the last one. */
 static uint32_t weave_run(struct fl_plan *p, uint32_t step)
 {
 	enum { MOST = 4096 };		/* a size has 16 bits */
@@ -158,7 +158,7 @@ static uint32_t weave_run(struct fl_plan *p, uint32_t step)
 	return step + n - 1;
 }
 
-/* Behind a step comes what is behind it in the original: the next step, or the original. */
+/* A step that falls through goes on to the next step, or to the original. */
 void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 {
 	if (!fl_plan_goes_on(p->shape, i) && fl_plan_falls_through(&p->shape->steps[i]))
@@ -184,7 +184,7 @@ static void weave_cold(struct fl_plan *p)
 	}
 }
 
-/* Before the entry there is a landing pad alone, which nobody needs here. */
+/* Only a landing pad (endbr64) may stand before the entry; a body does not need it. */
 int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 {
 	const struct fl_shape *s = p->shape;

@@ -2,29 +2,31 @@
  * plan-memory.c - which accesses to memory a body tells, and where: groups, each told in one
  * go before one step.
  *
- * What a group takes, in registers and in looking for room, its accesses share. So a group is
- * as large as it can be: accesses of a straight line, each told where every register of its
+ * The accesses of a group share its costs: registers, and the look for room. So a group is as
+ * large as it can be: accesses of a straight line, each told where every register of its
  * address has the value that it has at the access. That may be behind the access, where the
- * next one's address is known. How far the stack pointer has moved meanwhile is counted.
+ * next one's address is known. Moves of the stack pointer in between are counted.
  *
- * INVARIANT  Who runs through the steps of a group runs through the one that tells it, once.
- * WHY	A group lies in one straight line, which nobody enters or leaves in its middle: it ends
- *	at each step that a branch, an exception or a call's return may come to, and behind each
- *	that leads elsewhere. Where a function's indirect jumps lead nobody knows: there each
- *	step is a line. Only a handler of the program's that goes on elsewhere leaves one.
+ * INVARIANT  A thread that runs through the steps of a group runs once through the step before
+ *	which the group is told.
+ * WHY	A group lies in one straight line, which nobody enters or leaves in its middle: a line
+ *	ends before each step that a branch, an exception or a call's return may come to, and
+ *	behind each step that leads elsewhere. Nobody knows where a function's indirect jumps
+ *	lead: in a function that has some, each step is a line. Only a handler of the program's
+ *	that goes on elsewhere leaves a line in its middle.
  */
 #include "copy/plan.h"
 
 enum { FLAGS_LOOK = 16, STACK = 1u << FL_ARCH_SP, WORD = 8 };
 
-/* The line, and in it the group in hand. */
+/* The line in hand, and the group in hand in that line. */
 struct weaver {
 	struct fl_plan *p;
 	uint32_t begin;			/* the line's first step */
 	int64_t moved[FL_PLAN_LINE + 1];	/* the stack pointer, before each step */
-	uint32_t written[FL_ARCH_REGS];	/* the step behind the last that wrote it */
+	uint32_t written[FL_ARCH_REGS];	/* the step behind the last one that wrote it */
 	uint32_t first;			/* access of the group */
-	uint32_t from, to;		/* steps before which it can be told */
+	uint32_t from, to;		/* steps before which the group can be told */
 	uint32_t at_first;		/* the step of its first access */
 	fl_regs regs;			/* that its addresses need */
 };
@@ -67,7 +69,7 @@ static bool are_flags_dead(const struct fl_plan *p, uint32_t step)
 
 /* ---- a group ------------------------------------------------------------------------- */
 
-/* Where flags are dead, if anywhere. */
+/* The step before which the group is told: where flags are dead, if there is such a step. */
 static uint32_t choose_step(const struct weaver *w, uint32_t last)
 {
 	uint32_t to = w->to < last ? w->to : last;
@@ -80,7 +82,7 @@ static uint32_t choose_step(const struct weaver *w, uint32_t last)
 	return w->at_first < to ? w->at_first : to;
 }
 
-/* Accesses up to now are a group; `last` is the last step before which it may be told. */
+/* The accesses so far are a group; `last` is the last step before which it may be told. */
 static void end_group(struct weaver *w, uint32_t last)
 {
 	struct fl_plan *p = w->p;
@@ -160,7 +162,7 @@ static bool ends_line(const struct fl_plan *p, uint32_t step, const struct fl_in
 	       !fl_plan_goes_on(p->shape, step);
 }
 
-/* By how much the stack pointer moves; *writes is what else changes. */
+/* By how much the stack pointer moves; *writes: the other registers that change. */
 static int64_t move_of(const struct fl_insn *i, fl_regs *writes)
 {
 	*writes = i->writes;
@@ -201,7 +203,8 @@ static void go_past(struct weaver *w, uint32_t step, const struct fl_insn *i)
 			w->written[r] = step + 1;
 }
 
-/* Could it be told from elsewhere than before its own step? */
+/* Can the accesses be told before another step? Not if an address of 32 bits needs the stack
+ * pointer, or no register. */
 static bool is_tellable(const struct fl_operands *s)
 {
 	for (uint32_t k = 0; k < s->n; k++) {
@@ -213,8 +216,8 @@ static bool is_tellable(const struct fl_operands *s)
 	return true;
 }
 
-/* Strings are told before their own step, where the counter is theirs. They are a group
- * alone, which finds the direction in flags that it keeps. */
+/* A string's accesses are told before their own step, where the counter has its value. They are
+ * a group by themselves, which finds the direction in the flags, and keeps these. */
 static void add_string(struct weaver *w, const struct fl_operands *s, uint32_t step)
 {
 	end_group(w, step);

@@ -1,5 +1,5 @@
 /*
- * plan-paths.c - which items a body is made of that tells its paths (paths.h).
+ * plan-paths.c - the items of a body that tells its paths (paths.h).
  *
  *	on:	call glue
  *	off:	ENTER; the steps; and
@@ -8,15 +8,15 @@
  *	jcc STEP that does		jncc past; ADD or CUT; jmp STEP
  *	jcc HEAD, straight above	jncc past; CUT; again: the loop; jncc past; ONLY;
  *					jmp again
- *	what leaves, a call that does	LEAVE; then as plan-entry.c has it
- *	not return
+ *	a step that leaves, a call	LEAVE; then as plan-entry.c has it
+ *	that does not return
  *	jcc OUT				jncc past; LEAVE; NOP; jmp OUT
  *	jmp *anything			CUT; LOOKUP; DONE; NOP; jmp *anything
  *	a landing of that, a pad	AT
  *
- * What the one edge of a block does may stand further up in it (spots.c). Of a function with
- * one path the end is told, and nothing else is woven. Where a sum is on the stack ENTER may
- * stand further down, and nothing needs a DONE (home.c).
+ * A block's ADD, CUT or LEAVE may stand further up in the block, if the block has one edge
+ * (spots.c). In a function with one path only its end is told, and nothing else is woven. Where
+ * the sum is on the stack ENTER may stand further down, and nothing needs a DONE (home.c).
  */
 #include "copy/paths.h"
 #include "copy/plan.h"
@@ -29,15 +29,15 @@ struct weaver {
 	struct fl_plan *p;
 	struct fl_blocks b;
 	struct fl_fde fde;
-	struct fl_rows_frame frame;	/* of the step that was asked for last */
-	uint32_t part;			/* whose it is; FL_NO_STEP: none is read */
-	int err;			/* why its paths cannot be told; 0: they can */
-	uint32_t where;			/* of which step that is */
-	bool is_only;			/* it has one path, which no edge cuts */
+	struct fl_rows_frame frame;	/* at the step that was asked for last */
+	uint32_t part;			/* that `fde` is of; FL_NO_STEP: none is read */
+	int err;			/* why paths cannot be told; 0: they can */
+	uint32_t where;			/* the step at which that was found */
+	bool is_only;			/* the function has one path, which no edge cuts */
 	bool has_cells;			/* of its own */
 	uint32_t *live;			/* by step */
 	uint32_t spot;			/* the step before which this block's end is told */
-	uint32_t enter;			/* the step before which its sum begins */
+	uint32_t enter;			/* the step before which the sum begins */
 };
 
 /* The first reason stays. */
@@ -49,7 +49,7 @@ static void refuse_paths(struct weaver *w, int err, uint32_t step)
 	w->where = step;
 }
 
-/* Where the frame is at that step; false: its part tells nobody. */
+/* Find where the frame is at that step; false: the tables for unwinding do not tell. */
 static bool find_frame(struct weaver *w, uint32_t step)
 {
 	const struct fl_shape *s = w->p->shape;
@@ -67,7 +67,8 @@ static bool find_frame(struct weaver *w, uint32_t step)
 	return !w->err;
 }
 
-/* How far the way back of the call is, before that step. */
+/* How far the way back (home.c) is from a register, before that step; the lowest bit says that
+ * the register is the frame pointer. */
 static int32_t frame_at(struct weaver *w, uint32_t step)
 {
 	const struct fl_rows_frame *f = &w->frame;
@@ -86,7 +87,7 @@ static bool is_called(const struct weaver *w, enum fl_path_what what)
 	       (!fl_arch_has_rseq() || (w->is_only && !w->has_cells));
 }
 
-/* Of a function with cells of its own a sum is one of their bytes. */
+/* In a function with cells of its own a sum counts bytes of cells. */
 static struct fl_path_tell tell_of(struct weaver *w, uint32_t step, uint32_t add, uint32_t set)
 {
 	uint32_t unit = w->has_cells ? FL_PATH_CELL_BYTES : 1;
@@ -99,7 +100,7 @@ static struct fl_path_tell tell_of(struct weaver *w, uint32_t step, uint32_t add
 	};
 }
 
-/* It stands before `step`, and goes on to the one at which live registers are looked up. */
+/* Weave a PATH or ASIDE before `step`. It leads to step `to`, whose live registers it keeps. */
 static void tell_path_to(struct weaver *w, enum fl_path_what what, uint32_t step,
 			 uint32_t add, uint32_t set, uint32_t to)
 {
@@ -137,7 +138,7 @@ static bool is_told(const struct fl_path_edge *e)
 	return e->cut || (e->to != FL_PATH_NONE && e->add);
 }
 
-/* What an edge into a block does, before `step`; registers are live as before `to`. */
+/* Weave an edge's CUT or ADD before `step`; registers are live as before `to`. */
 static void tell_edge(struct weaver *w, const struct fl_path_edge *e, uint32_t step,
 		      uint32_t to)
 {
@@ -158,14 +159,16 @@ static bool is_last(const struct weaver *w, uint32_t step)
 /* ---- rounds ---------------------------------------------------------------------------- */
 
 /*
- * Of a loop that is gone through from its head down to the branch back, with no branch taken,
- * all rounds but the first are the same path. So it stands there twice: what leads back the
- * first time goes on in the second one, where that path is counted without a sum. Who takes
- * a branch there, out of the loop or further down in it, is in the first one again, and
- * finds the sum as it was set at the head: what lies in between adds nothing.
+ * A loop may be gone through from its head down to the branch back, with no branch taken. Then
+ * all rounds except the first are the same path. So the loop stands in the body twice: the
+ * branch back of the first copy goes on in the second one, where that path is counted without a
+ * sum. A thread that takes a branch in the second copy, out of the loop or further down in it,
+ * is in the first copy again. It finds the sum as it was set at the head, because the steps in
+ * between add nothing.
  *
- * Nobody is called there, nor is the stack pointer moved, so all of it has one row for
- * unwinders; and what lands exceptions may tell its steps apart, so it has no such table.
+ * Such a loop calls nobody and does not move the stack pointer, so the second copy has one row
+ * for unwinders. A table that lands exceptions might tell the loop's steps apart, so a loop in
+ * a part with such a table does not stand there twice.
  */
 static bool is_in_round(const struct weaver *w, uint32_t step)
 {
@@ -179,7 +182,7 @@ static bool is_in_round(const struct weaver *w, uint32_t step)
 	       i->kind == FL_SHAPE_BRANCH;
 }
 
-/* Does the branch end such a loop? What is woven for it up to here can stand there again. */
+/* Does the branch end such a loop? Then all items of the loop so far can stand there again. */
 static bool ends_round(struct weaver *w, uint32_t i)
 {
 	enum { STEPS = 32, AGAIN = 1 << FL_ITEM_STEP | 1 << FL_ITEM_SKIP | 1 << FL_ITEM_PATH |
@@ -202,7 +205,7 @@ static bool ends_round(struct weaver *w, uint32_t i)
 	       s->steps[i].at < w->frame.to;
 }
 
-/* Items from that one up to that one, of what comes before step `i`. */
+/* Weave copies of the items in [from, to), the loop's items before the branch at step `i`. */
 static void weave_again(struct weaver *w, uint32_t from, uint32_t to, uint32_t i)
 {
 	struct fl_plan *p = w->p;
@@ -240,7 +243,7 @@ static void tell_round(struct weaver *w, uint32_t i)
 	p->items[p->n - 1].to = p->n_tells++;
 }
 
-/* Behind what ends the first round, whose items begin at `from` and end before `to`. */
+/* Weave the second copy behind the CUT of the first one, whose items are [from, to). */
 static void weave_rounds(struct weaver *w, uint32_t i, uint32_t from, uint32_t to)
 {
 	struct fl_plan *p = w->p;
@@ -289,7 +292,7 @@ static void weave_branch_out(struct weaver *w, uint32_t i)
 	w->p->items[skip].to = w->p->n - 1 - skip;
 }
 
-/* If it leaves after all, the call ends. */
+/* If the jump leaves the function after all, the call ends: DONE. */
 static void weave_switch(struct weaver *w, uint32_t i)
 {
 	tell_path(w, FL_PATH_CUT, i, edge_of(w, i, 0)->add, 0);
@@ -315,7 +318,7 @@ static void weave_last(struct weaver *w, uint32_t i)
 	fl_plan_weave_step(w->p, i);
 }
 
-/* The function's code ends behind a call: that does not return. */
+/* A call that the function's code ends with does not return. */
 static void weave_last_call(struct weaver *w, uint32_t i)
 {
 	if (w->p->shape->steps[i + 1].kind == FL_SHAPE_END)
@@ -341,7 +344,8 @@ static enum fl_path_what what_ends(const struct fl_path_edge *e)
 	return e->to == FL_PATH_NONE ? FL_PATH_LEAVE : e->cut ? FL_PATH_CUT : FL_PATH_ADD;
 }
 
-/* Of the block that begins with that step. What falls through may be told behind its end. */
+/* Choose where the end of the block that begins with step `first` is told. A block that falls
+ * through may be told behind its last step. */
 static void choose_spot(struct weaver *w, uint32_t first)
 {
 	const struct fl_shape *s = w->p->shape;
@@ -370,7 +374,8 @@ static void tell_last_edge(struct weaver *w, uint32_t step)
 
 /* ---- a body ------------------------------------------------------------------------- */
 
-/* What falls through into `i` is told before it, and branches to it come behind that. */
+/* An edge that falls through into step `i` is told before the step; branches to the step lead
+ * behind that. */
 static void weave_between(struct weaver *w, uint32_t i)
 {
 	const struct fl_path_edge *e;
@@ -394,7 +399,7 @@ static bool has_branch_to(const struct fl_shape *s, uint32_t step)
 	return false;
 }
 
-/* The start that was given for that step; NONE: there is none. */
+/* The start that was given for that step; FL_PATH_NONE: there is none. */
 static uint32_t start_of(const struct weaver *w, uint32_t step)
 {
 	for (uint32_t k = 1; k < w->b.paths.n_given; k++)
@@ -403,7 +408,8 @@ static uint32_t start_of(const struct weaver *w, uint32_t step)
 	return FL_PATH_NONE;
 }
 
-/* A pad that is come to in another way, too, would begin a path there. */
+/* Weave AT before a landing pad of exceptions. False: threads come to the pad in another way,
+ * too, and would begin a path there. */
 static bool weave_pad(struct weaver *w, uint32_t i)
 {
 	const struct fl_shape *s = w->p->shape;
@@ -443,7 +449,7 @@ static bool weave_steps(struct weaver *w)
 	return true;
 }
 
-/* Starts of steps ascend as these do. */
+/* Given starts ascend by their steps, so one walk finds each step's start. */
 static void weave_landings(struct weaver *w)
 {
 	const struct fl_shape *s = w->p->shape;
@@ -485,7 +491,8 @@ static void weave_one_cold(struct fl_plan *p, uint32_t k)
 	p->items[p->n - 1].to = k;
 }
 
-/* In the order of steps, as rows for unwinders are; of tells from `landings` on, too. */
+/* Weave cold parts in the order of steps, because rows for unwinders must be in that order.
+ * Tells from index `landings` on ascend by themselves: the two rows are merged. */
 static void weave_cold(struct weaver *w, uint32_t landings)
 {
 	struct fl_plan *p = w->p;

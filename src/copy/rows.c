@@ -1,11 +1,11 @@
 /*
- * rows.c - how registers are found in a body: the original's program, at other places.
+ * rows.c - how registers are found in a body: the original's program, with other distances.
  *
  * A program of call frame instructions says, from instruction to instruction, where the
  * caller's registers are. A body has the same instructions in the same order, so its
- * program is the same, but for the distances. Hides where a body has moved the stack
- * pointer: there the frame's address gets a row of its own, if it is told from the stack
- * pointer.
+ * program is the same, except for the distances. Hides where a body has moved the stack
+ * pointer: there the frame's address gets a row of its own, if the table tells it from the
+ * stack pointer.
  */
 #include "arch/arch.h"
 #include "copy/unwind.h"
@@ -16,7 +16,7 @@ enum {				/* DW_CFA_*, as they are written */
 
 enum { REMEMBERED = 16 };
 
-/* How the frame's address is told; `push`: what an unwinder has in it besides. */
+/* How the frame's address is told. `push`: was added to the offset that was written last. */
 struct cfa {
 	uint64_t reg, offset;
 	uint32_t push;
@@ -24,14 +24,14 @@ struct cfa {
 };
 
 struct rewrite {
-	const struct fl_fde *fde;	/* of a CIE's program only its CIE */
-	const struct fl_unwind_piece *piece;	/* NULL: it is a CIE's */
+	const struct fl_fde *fde;	/* for a CIE's program only its CIE counts */
+	const struct fl_unwind_piece *piece;	/* NULL: the program is a CIE's */
 	struct fl_in in;
 	struct fl_out *out;
 	uintptr_t at;			/* in the original */
-	uint32_t row;			/* of the piece, the next one */
-	uint32_t offset;		/* where what is written holds */
-	uint32_t push;			/* there */
+	uint32_t row;			/* the next one of the piece */
+	uint32_t offset;		/* in the piece: up to there rules are written */
+	uint32_t push;			/* at that offset */
 	bool is_behind;			/* the piece has ended */
 	struct cfa cfa, remembered[REMEMBERED];
 	uint32_t n_remembered;
@@ -54,13 +54,13 @@ static void put_advance(struct rewrite *w, uint32_t offset)
 	}
 }
 
-/* What is pushed counts where the frame is told from the stack pointer. */
+/* A push moves the frame's offset only where the frame is told from the stack pointer. */
 static uint32_t moved_by(const struct rewrite *w)
 {
 	return w->cfa.reg == FL_ARCH_DWARF_SP && !w->cfa.is_expression ? w->push : 0;
 }
 
-/* The frame's address, when the unwinder would tell another one. */
+/* Write the frame's address, if an unwinder would find another one without that. */
 static void put_cfa(struct rewrite *w)
 {
 	if (w->cfa.push == moved_by(w))
@@ -80,8 +80,9 @@ static void enter_row(struct rewrite *w, const struct fl_unwind_row *r)
 	put_cfa(w);
 }
 
-/* To what stands for the original's instruction at `at`, or is the next one. Nearly all rows on
- * the way have pushed what the one before has, so that nothing is to be said of them. */
+/* Go on to the code that stands for the original's instruction at `at`, or for the next one
+ * that the piece has. Nearly all rows on the way have the same push as the row before: for
+ * these nothing is written. */
 static void go_to(struct rewrite *w, uintptr_t at)
 {
 	const struct fl_unwind_piece *p = w->piece;
@@ -109,7 +110,7 @@ static void go_to(struct rewrite *w, uintptr_t at)
 
 /* ---- what ------------------------------------------------------------------------- */
 
-/* What it says of how the frame's address is told. */
+/* Note what a call frame instruction says about the frame's address. */
 static void note_cfa(struct rewrite *w, const struct fl_cfi_insn *i)
 {
 	switch (i->op) {
@@ -142,7 +143,7 @@ static void note_cfa(struct rewrite *w, const struct fl_cfi_insn *i)
 	}
 }
 
-/* True: it says where what follows holds, and nothing else. */
+/* True: the call frame instruction only advances; the next ones hold from *to on. */
 static bool goes_on(struct rewrite *w, const struct fl_cfi_insn *i, uintptr_t *to)
 {
 	switch (i->op) {
@@ -156,7 +157,7 @@ static bool goes_on(struct rewrite *w, const struct fl_cfi_insn *i, uintptr_t *t
 	return false;
 }
 
-/* All instructions but advances are copied. */
+/* Copy all call frame instructions except advances, which are written anew. */
 static int rewrite_all(struct rewrite *w, const struct fl_in *program)
 {
 	struct fl_cfi_insn i;

@@ -1,20 +1,22 @@
 /*
  * spots.c - before which step of its block a path's end is told.
  *
- * A block is run to its end once it is begun, so what its one edge does may stand anywhere in
- * it. Before a function gives back its callers' registers it needs none of them, and where it
- * returns it needs all: so the step is looked for at which least is to be kept.
+ * A block that is begun is run to its end, so the code for its one edge may stand anywhere in
+ * the block. Before a function restores its callers' registers these need not be kept; where it
+ * returns all must be. So this file looks for the step at which the fewest are to be kept.
  *
- * INVARIANT  A path is counted if, and only if, its last step is come to.
- * WHY	No call is passed, which may not return, and nothing that is not known. Nor is what
- *	counts moved across an instruction that may raise a signal, as a handler may go on
- *	elsewhere: a division, a vector's, one in memory. Of memory what is read of the stack
- *	is there. What adds passes those, as a sum that is not told counts for nothing.
- *	Functions with indirect jumps, which may lead into a block, have nothing moved.
+ * INVARIANT  A path is counted if, and only if, a thread comes to its last step.
+ * WHY	The code is not moved across a call, which may not return, nor across an instruction
+ *	that is not known. Code that counts is not moved across an instruction that may raise a
+ *	signal either, because a handler may go on elsewhere: a division, a vector instruction,
+ *	one that accesses memory. Reads of the stack are the exception: that memory is there.
+ *	Code that adds (ADD) may pass all of these, because a sum that is never told counts for
+ *	nothing. In functions with indirect jumps, which may lead into a block, nothing is
+ *	moved.
  */
 #include "copy/plan.h"
 
-/* May what is told behind the step be told before it? */
+/* May code that stands behind the step stand before it? */
 static bool may_pass(const struct fl_plan *p, uint32_t step, enum fl_path_what what)
 {
 	const struct fl_shape_step *s = &p->shape->steps[step];
@@ -38,8 +40,8 @@ static bool may_pass(const struct fl_plan *p, uint32_t step, enum fl_path_what w
 	return needs->is_quiet;
 }
 
-/* About so many instructions keep what is needed: each push, pop and step past the red zone is
- * a depth; the frame is looked up again where no register has it to the end. */
+/* About how many instructions it takes to keep what is needed. Each push, pop and step past the
+ * red zone is a depth; the frame is looked up again where no register keeps it to the end. */
 static unsigned int cost_at(const struct fl_plan *p, enum fl_path_what what, uint32_t live)
 {
 	unsigned char out[FL_ARCH_PATH_MAX];

@@ -2,12 +2,12 @@
  * unwind.c - what unwinders are told of bodies, when they ask for a program counter.
  *
  * Hides a table as linkers write it (.eh_frame_hdr), which grows while others read it,
- * and the list of such tables. Unwinders search it as they search a library's, so a
- * hundred thousand bodies cost what a library of as many functions does: nothing is
+ * and the list of such tables. Unwinders search the table as they search a library's, so
+ * a hundred thousand bodies cost what a library of as many functions costs: nothing is
  * registered, nobody locks, nothing is allocated.
  *
  * PROTOCOL
- *	who emits				who unwinds
+ *	emitter					unwinder
  *	write FDEs, then entries		load count	(B)
  *	store count	(A)			search that many entries
  *	write a list with one more area		load list	(D)
@@ -21,15 +21,17 @@
  *	2. What an unwinder once found stays where it is.
  *	3. Behind the last entry of FDEs stands a length of 0.
  * WHY
- *	1. Bodies of an area are emitted at ascending addresses, which emit() sees to.
+ *	1. Bodies of an area are emitted at ascending addresses, which emit() checks.
  *	   The unwinder's load (B) is a plain one of four aligned bytes: it is not torn,
- *	   and what it depends on is loaded after it (x86-64 keeps loads in order).
- *	2. Bodies stay mapped for ever; a list that was replaced is kept, a page each: who
- *	   interrupted its reader, or was one, may go on in it.
- *	3. Who finds nothing in the table may read FDEs one after the other to the end. An
- *	   entry's length is stored when the rest is there; the memory behind is zero.
+ *	   and entries are loaded after it (x86-64 keeps loads in order).
+ *	2. Bodies stay mapped for ever. A list that was replaced is kept, at least a page
+ *	   each, because a reader of the list may have been interrupted, and go on in it.
+ *	3. An unwinder that finds nothing in the table may read FDEs one after the other to
+ *	   the end. An entry's length is stored when the rest is there; the memory behind is
+ *	   zero.
  * FAILURE
- *	What cannot be written whole is taken back, before the count: nobody saw it.
+ *	A body that cannot be written whole is taken back, before it is counted: nobody saw
+ *	it.
  */
 #include "copy/unwind.h"
 #include "os/os.h"
@@ -168,7 +170,7 @@ static int write_piece(struct fl_unwind *u, struct fl_out *o, const struct fl_un
 	return o->is_full ? -ENOSPC : o->is_far ? FLE_UNWIND : err;
 }
 
-/* Behind what there is, and each behind the one before. */
+/* Does the piece lie in the area, behind all entries so far? */
 static bool ascends(const struct fl_unwind *u, const struct fl_unwind_piece *p,
 		    uint32_t n_before)
 {
