@@ -54,8 +54,8 @@ void fl_channel_tell_glue(struct fl_glue_range range)
 	if (!m)
 		return;
 	range.pid = fl_os_pid();
-	/* ordering: none, a row that is not written is nobody's, and all are looked at again
-	 * when the process has ended */
+	/* ordering: none, a row that is not written is nobody's, and the reader looks at all
+	 * rows again when the process has ended */
 	i = __atomic_fetch_add(&m->n_glue, 1, __ATOMIC_RELAXED);
 	if (i < m->max_glue)
 		fl_shm_glue(m)[i] = range;

@@ -25,7 +25,7 @@ static bool take_cell(struct flick_record *cell, struct flick_record *out)
 	return out->tsc && fl_record_type(out) == FLICK_TYPE_PATH;
 }
 
-/* The next cells in pages that threads of the slot have counted in; false: there are none. */
+/* Find the next cells in pages that threads of the slot have counted in; false: no more. */
 static bool find_touched(struct fl_cells *c, uint32_t *end)
 {
 	uint64_t from = c->at + c->i * sizeof(struct flick_record);

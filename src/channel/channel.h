@@ -209,8 +209,8 @@ struct fl_probes_take {
  * followed in this way; atomic add. */
 struct fl_gauge {
 	uint64_t windows;
-	uint64_t calls, ns;		/* of that function in them; the program's time */
-	uint64_t behind, behind_ns;	/* the same behind them */
+	uint64_t calls, ns;		/* in these: calls of that function; program's time */
+	uint64_t behind, behind_ns;	/* the same behind windows */
 	uint64_t extra;			/* calls counted behind windows, and in no window */
 	/* The program's time in windows, and behind them, in which threads ended and took
 	 * their counts with them. The fields above have nothing of that time. */
@@ -336,7 +336,7 @@ struct fl_body_rules {
 	char text[FL_RULES_BYTES];
 };
 
-/* The digits of a point are hexadecimal, each in 4 bits above '0'. */
+/* The 16 digits of a point: each holds 4 bits, as a character from '0' on. */
 static inline uint64_t fl_rule_offset(const char digits[FL_RULE_DIGITS])
 {
 	uint64_t offset = 0;
@@ -362,7 +362,7 @@ enum fl_found_state {
 };
 struct fl_found {
 	uint32_t state;
-	uint32_t n;			/* rows; W who gives them */
+	uint32_t n;			/* rows; W the giver of the rows */
 	uint8_t id[FL_BUILD_ID];	/* of the program's file; constant, as all below */
 	uint64_t inode, changed_ns;
 };
@@ -379,8 +379,8 @@ struct fl_open_call {
 enum fl_stage {
 	FL_STAGE_NONE,			/* it stays as it is */
 	FL_STAGE_OFF,
-	FL_STAGE_ON,			/* it does what the session's probes do */
-	FL_STAGE_COUNT,			/* its calls are counted, and not timed */
+	FL_STAGE_ON,			/* the probe does what the session's probes do */
+	FL_STAGE_COUNT,			/* the probe's calls are counted, and not timed */
 	FL_N_STAGES
 };
 
@@ -404,7 +404,7 @@ struct fl_change_box {
 /* What a reader's thread sleeps on. */
 struct fl_bell {
 	alignas(64) uint32_t rung;	/* futex; atomic add */
-	uint32_t sleeps;		/* 1 while it does; W reader, 0 by who rings */
+	uint32_t sleeps;		/* 1 while the reader sleeps; W reader, 0 ringer */
 };
 
 /*
@@ -765,7 +765,7 @@ bool fl_channel_is_closed(void) __attribute__((visibility("hidden")));
 void fl_channel_put(uint32_t probe, uint64_t tsc, uint32_t sp);
 /* The same for an event that no glue saw. */
 void fl_channel_put_one(const struct flick_record *);
-/* Two records that nothing comes between. The same rules. */
+/* Enqueue two records with nothing between them. The same rules. */
 void fl_channel_put_pair(const struct flick_record pair[2]);
 /* Count probe `probe` once: the slow path of FL_ACT_COUNT. */
 void fl_channel_count(uint32_t probe);
@@ -774,7 +774,7 @@ void fl_channel_count(uint32_t probe);
 void fl_channel_end_block(uint32_t probe);
 extern void (*fl_channel_on_block)(uint32_t probe)
 	__attribute__((visibility("hidden")));	/* W once, before the first */
-/* Told of what a thread has left in frames that another one gets. */
+/* Called with frames that a thread has left, before another thread gets them. */
 extern void (*fl_channel_on_frames)(struct fl_frames *)
 	__attribute__((visibility("hidden")));	/* likewise */
 /* Call `each` for the frames that are left of threads of this process; with `of_dead` only of
@@ -830,7 +830,7 @@ bool fl_shm_counts(enum fl_action, uint32_t rate);
 void fl_shm_destroy(struct fl_region *m, int fd);
 /* The row of the process `pid`, or of the last one with that number; NULL: none has joined. */
 const struct fl_process *fl_shm_process(struct fl_region *m, int pid);
-/* The program that this file is; NULL: no process has executed it. */
+/* The program whose file has this path; NULL: no process has executed it. */
 const struct fl_program *fl_shm_program(struct fl_region *m, const char *path);
 /* One moment on both clocks: of events (ticks), of CLOCK_MONOTONIC (ns). */
 void fl_clocks_read(uint64_t *tsc, uint64_t *mono_ns);

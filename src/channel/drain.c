@@ -194,7 +194,7 @@ static uint64_t sum_lost(const struct fl_thread *t)
 	return sum;
 }
 
-/* Losses as they are now; the equation holds again. */
+/* Take losses as they are now, so that the equation of struct fl_thread holds again. */
 static void refresh(struct fl_thread *t, const uint64_t *lost)
 {
 	for (size_t i = 0; i < FL_N_LOST; i++)
@@ -737,7 +737,7 @@ uint32_t fl_reader_heeded(const struct fl_reader *r)
 /* The kernel has marked the owner, or exec has replaced the thread's image. */
 static bool has_ended(const struct fl_reader *r, const struct life *l)
 {
-	/* ordering: none of ours, the exec stands before the new number */
+	/* ordering: none of ours, the exec was before the new number */
 	return fl_owner_died(&l->slot->owner) ||
 	       l->image != __atomic_load_n(&process_of(r, l)->image, __ATOMIC_ACQUIRE);
 }

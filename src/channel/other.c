@@ -125,9 +125,9 @@ static void show_block(struct fl_region *from, uint32_t block)
 	}
 }
 
-/* Whose time is in near memory. Of bodies at first all that there are, as the process may be
- * forked of any; others' that come later are nothing to it. A block of one that has ended may
- * be freed meanwhile: then rows of that are shown that are another's, or nobody's. */
+/* Show whose time is in near memory. The first time all bodies are shown, because this process
+ * may be forked of any other; later only its own. If an image has ended, its block may be freed
+ * at this moment: then rows are shown that are another image's, or nobody's. */
 static void show_code(struct fl_region *to, struct fl_region *from)
 {
 	uint32_t n = smaller(from->max_glue, to->max_glue);

@@ -50,7 +50,7 @@ void fl_channel_count_outside(enum fl_outside why)
 		count_outside(fl_region, why);
 }
 
-/* Places of the index in the order in which a pid's row is looked for. */
+/* The i-th place of the index at which the row of `pid` is looked for. */
 static uint32_t *row_index(struct fl_region *m, int pid, uint32_t i)
 {
 	return &fl_shm_process_index(m)[(fl_hash_of(0, (uint32_t)pid) + i) % FL_PROCESS_INDEX];
@@ -83,7 +83,7 @@ bool fl_process_index(struct fl_region *m, int pid, uint32_t row)
 	for (uint32_t i = 0; i < FL_PROCESS_INDEX; i++) {
 		uint32_t none = 0;
 
-		/* ordering: none, the kernel has it from one holder of a pid to the next */
+		/* ordering: none, the kernel orders one holder of a pid before the next */
 		if (__atomic_compare_exchange_n(row_index(m, pid, i), &none, row + 1, false,
 						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			return true;
@@ -255,7 +255,7 @@ static struct fl_program *program_row(struct fl_region *m)
 	while ((p = row_of_key(m, key)) && load_relaxed(&p->key) != key) {
 		uint64_t none = 0;
 
-		/* ordering: none, what is behind the key is counted by itself */
+		/* ordering: none, counts behind the key are atomic by themselves */
 		if (__atomic_compare_exchange_n(&p->key, &none, key, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			name_program(p, path);

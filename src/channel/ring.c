@@ -506,7 +506,7 @@ static bool end_own_block(const struct fl_channel *c, size_t at)
 
 	if (fl_arch_has_rseq() && end_shortly(c, at))
 		return true;
-	fl_os_signals_block(&mask);	/* the short path was interrupted, or did nothing */
+	fl_os_signals_block(&mask);	/* it was interrupted, or the block is not full */
 	s = fl_own_slot(c);
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
 	if (now & FL_COUNT_FULL)

@@ -15,7 +15,7 @@ struct looker {
 	uint32_t *live;
 };
 
-/* What is needed behind the step. */
+/* Registers and flags that are needed behind the step. */
 static uint32_t live_behind(const struct looker *l, uint32_t i)
 {
 	const struct fl_shape *s = l->p->shape;

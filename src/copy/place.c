@@ -23,7 +23,7 @@ static struct session {
 	int err;			/* no body can be built */
 } now;
 
-/* Modules that have bodies, by place. */
+/* A module that has bodies, known by its addresses. */
 struct owner {
 	struct owner *next;
 	uintptr_t lo, hi;

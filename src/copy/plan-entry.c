@@ -117,7 +117,7 @@ static void weave_leaving(struct fl_plan *p, uint32_t i)
 	fl_plan_weave(p, FL_ITEM_STEP, i);
 }
 
-/* Nearly all steps stay what they are. */
+/* Weave a step. Nearly all steps stay what they are. */
 void fl_plan_weave_step(struct fl_plan *p, uint32_t i)
 {
 	const struct fl_shape_step *s = &p->shape->steps[i];
@@ -165,7 +165,7 @@ void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 		fl_plan_weave(p, FL_ITEM_ON, i);
 }
 
-/* Groups that are told before step `i`, from *g on. */
+/* Weave the groups that are told before step `i`, from group *g on. */
 static void weave_tells(struct fl_plan *p, uint32_t i, uint32_t *g)
 {
 	for (; *g < p->n_groups && p->groups[*g].step == i; ++*g) {

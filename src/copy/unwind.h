@@ -42,8 +42,8 @@ struct fl_unwind_body {
 
 /* ---- an area of bodies ------------------------------------------------------------ */
 
-/* What unwinders read of the bodies in [lo, hi): a table as .eh_frame_hdr is, and behind
- * it what its entries lead to. */
+/* What unwinders read of the bodies in [lo, hi): a table in the form of .eh_frame_hdr, and
+ * behind the table the FDEs that its entries lead to. */
 struct fl_unwind {
 	uintptr_t lo, hi;
 	struct fl_unwind_table *table;
@@ -103,7 +103,7 @@ void fl_rows_frame(const struct fl_fde *, uintptr_t at, struct fl_rows_frame *);
 int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_body *,
 		  const struct fl_unwind_piece *);
 
-/* The first row of an instruction at `at` or behind it; n: none. */
+/* Index of the first row of an instruction at `at` or behind; n: none. */
 static inline uint32_t fl_unwind_row_of(const struct fl_unwind_piece *p, uintptr_t at)
 {
 	return (uint32_t)fl_rows_from(p->rows, p->n, sizeof *p->rows, at - 1);

@@ -76,7 +76,7 @@ static long copy_rest(struct stream *s, char *to, size_t room)
 	return (long)n;
 }
 
-/* What follows `head` in an entry of `path`: its length, or -errno. */
+/* Copy the text behind `head` in an entry of file `path`: its length, or -errno. */
 static long entry(const char *path, char separator, const char *head, char *to,
 		  size_t room)
 {
@@ -296,7 +296,7 @@ int fl_calibration_parse(struct fl_calibration *c, const char *text, size_t n,
 	return 0;
 }
 
-/* All of a file that fits: its length, or -errno. */
+/* Read a whole file: its length, or -errno; -EFBIG: it does not fit. */
 static long read_file(const char *path, char *to, size_t room)
 {
 	int fd = fl_os_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

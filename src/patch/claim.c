@@ -90,7 +90,7 @@ int fl_claim(struct fl_patch *p, const struct fl_patch **other)
 	list = list_of(p->at);
 	p->next = *list;
 	p->claimed = FL_CLAIM_PROBE;
-	store_release(list, p);		/* ordering: none, but a fork's copy is a cut */
+	store_release(list, p);		/* ordering: none; a fork's copy is a cut */
 	n_claimed++;
 	return 0;
 }

@@ -65,7 +65,7 @@ uint32_t fl_fork_self(void)
 	return own.number;
 }
 
-/* ---- who writes ---------------------------------------------------------------- */
+/* ---- writers ------------------------------------------------------------------- */
 
 /* `mine`: the forks that the caller is in. */
 static bool try_come(uint32_t mine)
@@ -123,7 +123,7 @@ void fl_fork_leave_own(void)
 	own.changes--;
 }
 
-/* ---- who forks ------------------------------------------------------------------- */
+/* ---- the forking thread ---------------------------------------------------------- */
 
 static void before_fork(void)
 {

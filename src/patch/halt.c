@@ -161,7 +161,8 @@ static int ask_child(const struct fl_halt *what)
 	return err;
 }
 
-/* Under Yama a child may trace only whom it is allowed to, and then nobody else may. */
+/* Under Yama a process must allow a child to trace it, and then nobody else may. So the child
+ * is allowed to only after it has failed without. */
 static int ask_children(const struct fl_halt *what)
 {
 	int err = ask_child(what);

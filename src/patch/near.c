@@ -21,7 +21,7 @@ enum {
 
 struct gap {
 	uintptr_t lo, hi;		/* of the module's text */
-	uintptr_t lowest, highest;	/* ... and of what must be within reach besides */
+	uintptr_t lowest, highest;	/* ... and with `other` of struct fl_near_to */
 	size_t want;
 	uintptr_t end;			/* of the mapping before */
 	uintptr_t below, above;		/* best so far; 0 none */

@@ -23,8 +23,8 @@ bool fl_patch_sync_waits(void);
 
 /* ---- near memory: within branch reach of a module's text ---------------- */
 
-/* Code and data. Code is written at `write` until fl_near_seal(). No page is there before it
- * is touched. */
+/* Code and data. Code is written at `write` until fl_near_seal(). A page costs no memory
+ * before it is touched. */
 struct fl_near {
 	unsigned char *code;		/* page-aligned */
 	size_t code_bytes;

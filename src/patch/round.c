@@ -46,7 +46,7 @@ struct mark {
 static struct mark *marks;		/* index: thread id; constant once set */
 static uint64_t last;			/* number of the latest round */
 
-/* Address space only: a page is there once a thread of its range was met. */
+/* This takes address space only: a page costs memory once a thread of its range is met. */
 int fl_round_open(void)
 {
 	void *p;

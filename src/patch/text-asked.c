@@ -17,7 +17,7 @@
 
 #include "text.h"
 
-/* A few ranges, so that memory between two modules is apart. W under the lock. */
+/* There are several ranges, so that memory between two modules is in none. W under the lock. */
 enum { RANGES = 32 };
 static struct { uintptr_t lo, hi; } reach[RANGES];	/* each grows */
 static uint32_t n_reach;
