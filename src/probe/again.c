@@ -1,8 +1,8 @@
 /*
  * again.c - glue and second bodies that an earlier recording has made, for the next one.
  *
- * Hides what makes them the same. Who attaches finds the table empty, and what the one
- * before has made cannot be unmapped: a frame may return there. So it is used again, or
+ * Hides when they are the same. A recorder that attaches finds the table empty. What the one
+ * before has made cannot be unmapped, because a frame may return there. So it is used again, or
  * each recording would leave as much.
  *
  * INVARIANT	1. A glue that is used again reports what its probe is.
@@ -12,18 +12,18 @@
  * WHY		1. A glue knows an id, what it does itself, and how it is left. It is used for
  *		   a site of the same id, place, function and kind, if it is to do just as
  *		   then. Its word and mask are data, and set anew.
- *		2. What is wanted of a module is taken from one set, which was made at once,
- *		   or none of it: then all is made anew, and is one set more. The older ones
- *		   stay, so who attaches by turns with two selections makes two sets.
+ *		2. All that is wanted of a module is taken from one set, which was made at
+ *		   once; or none of it is, and all is made anew as one set more. Older sets
+ *		   stay, so a recorder that attaches by turns with two selections makes two.
  *		3. The module is the one that the builder has built for last (by its build id),
- *		   and each place has the bytes that it had. Where another is built for, what
- *		   there was of its addresses is forgotten.
+ *		   and each place has the bytes that it had. When the builder builds for
+ *		   another module, sets at its addresses are forgotten.
  *		4. Bodies that tell paths or accesses say so to one region: they are not kept.
- * FAILURE	What cannot be kept is made again by the next one.
+ * FAILURE	What cannot be kept is made again by the next recording.
  *
  * A thread that an earlier recording has left in a body, or between a glue and its word, is
- * where a thread of this one may be as well: it goes on by the same bytes, and the exit of a
- * call that began before is one as of any call that began before flick came.
+ * where a thread of this one may be as well, and goes on by the same bytes. The exit of a call
+ * that began then is like one of any call that began before flick came.
  */
 #include <sys/mman.h>
 
@@ -69,7 +69,7 @@ void fl_again_forget(uintptr_t lo, uintptr_t hi)
 			sets[i].is_whole = false;
 }
 
-/* Of a block of bodies; all are this process's, as no other one is recorded. */
+/* Rows of a block of bodies. All are this process's, because no other one is recorded. */
 static uint32_t rows_of(uint32_t block)
 {
 	const struct fl_region *m = fl_table.shm;
@@ -118,7 +118,7 @@ void fl_again_keep(uint32_t id, const struct fl_made *made)
 	__builtin_memcpy(to->old, p->bytes[FL_OLD], sizeof to->old);
 }
 
-/* All bodies that were told since; false: no memory. */
+/* Keep all bodies that were told since the set began; false: no memory. */
 static bool remember_bodies(struct set *set)
 {
 	struct fl_region *m = fl_table.shm;
@@ -136,8 +136,8 @@ static bool remember_bodies(struct set *set)
 	return true;
 }
 
-/* One that is not whole leaves what it would have remembered its probes by. Where a row had no
- * room it is not. */
+/* A set that is not whole leaves the memory in which its probes were kept. It is not whole
+ * where a row had no room. */
 void fl_again_end(int err)
 {
 	struct fl_region *m = fl_table.shm;

@@ -15,21 +15,21 @@ struct fl_made {
 	uint8_t is_planned;
 };
 
-/* The recording comes late, so there may be another: what is made of probes [first, end) of
- * a module from begin to end is kept as one set. `err`: it is not whole, and not kept. */
+/* A late recording may be followed by another: what is made for probes [first, end) of a module
+ * from begin to end is kept as one set. `err`: the set is not whole, and not kept. */
 void fl_again_begin(const struct fl_known *, uint32_t first, uint32_t end);
 void fl_again_keep(uint32_t id, const struct fl_made *);
 void fl_again_end(int err);
-/* Another module stands there now. */
+/* Another module stands in [lo, hi) now. */
 void fl_again_forget(uintptr_t lo, uintptr_t hi);
-/* The newest set of the module that is older than `set`, or (0) of all; 0: there is none. */
+/* The newest set of the module that is older than `set`; `set` 0: the newest. 0: none is. */
 uint32_t fl_again_before(uint32_t set, const struct fl_known *);
-/* Was a probe like this one made in the set? What was made of it then. */
+/* has: was a probe like this one made in the set? made: what was made of it then. */
 bool fl_again_has(uint32_t set, uint32_t id, enum fl_glue_does);
 const struct fl_made *fl_again_made(uint32_t set, uint32_t id);
-/* Are bytes of the place as they were then? */
+/* Are the bytes at the probe's site as they were then? */
 bool fl_again_is_as_before(uint32_t set, uint32_t id);
-/* Who reads hears of its memory, as of what is made now. */
+/* The reader hears of the set's memory, as it does of what is made now. */
 void fl_again_tell(uint32_t set);
 
 #endif

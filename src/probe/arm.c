@@ -1,9 +1,9 @@
 /*
  * arm.c - probes that are new are armed, as one set.
  *
- * Hides sets and text permissions. What is wanted, or may be, is armed; a call that
- * nobody wants is muted; what has no site or no glue goes on to call (goal.h). When text
- * may be stored to at all is switch.c's; who stores here has its lock.
+ * Hides sets and text permissions. A probe that is wanted, or may be, is armed; a call that
+ * nobody wants is muted; a probe without a site or glue goes on to call (goal.h). switch.c says
+ * when text may be stored to at all; code that stores here has its lock.
  */
 
 #include <sys/mman.h>
@@ -17,8 +17,8 @@
 
 /* ---- a set ----------------------------------------------------------------------- */
 
-/* Is a fresh probe to be armed? One that asks is for other functions, though nobody wants
- * it; a program of its own may want any probe later. */
+/* Is a fresh probe to be armed? One that asks serves other functions, though nobody wants it. A
+ * program of its own may want any probe later. */
 static bool is_to_arm(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
@@ -43,7 +43,7 @@ static bool is_errno(int err)
 	return err < 0 && err > -4096;
 }
 
-/* Nobody can be led out of its bytes: whoever asks for one place hears of that one. */
+/* Nobody can be led out of the bytes of a loop: whoever asks for one hears of that one. */
 static bool is_loop(const struct fl_patch *p)
 {
 	uint8_t to[FL_ARCH_SITE_MAX];
@@ -52,8 +52,8 @@ static bool is_loop(const struct fl_patch *p)
 	return p->rows && !fl_arch_inner(p, &copy, to);
 }
 
-/* What stands against one change by its kind stands against all of the kind;
- * what the system refuses, against all. */
+/* What stands against one change by its kind stands against all of its kind; what the system
+ * refuses, it refuses to all. */
 static bool same_fate(const struct fl_patch *p, int err)
 {
 	return err == FLE_SIGBLOCK || is_errno(err) ||
@@ -61,16 +61,17 @@ static bool same_fate(const struct fl_patch *p, int err)
 	       (err == FLE_LOOPS && is_loop(p));
 }
 
-/* What is waited for in all, while a set is committed. */
+/* How long is waited in all, while a set is committed. */
 struct grace {
 	uint64_t *signals;		/* of the claims' lock; NULL: it is not had */
 	uint64_t until;			/* 0: nothing has been */
 	int rounds;
 };
 
-/* Somebody stands where it will not for long, or does not stop just now: the set may be tried
- * once more, a moment later. Forks, and who claims, go on meanwhile: nothing is half done. A
- * call of the program's does not wait: who stands there may wait for the caller. */
+/* A thread stands where it will not stand for long, or does not stop just now: the set may be
+ * tried once more, a moment later. Forks and claims go on meanwhile, because nothing is half
+ * done. A call of the program's does not wait: the thread that stands there may wait for the
+ * caller. */
 static bool is_waited_for(struct grace *p, int err)
 {
 	enum { ROUNDS = 8 };
@@ -91,8 +92,8 @@ static bool is_waited_for(struct grace *p, int err)
 	return true;
 }
 
-/* Commit; a change that is refused leaves the set, the others go on. The
- * system may refuse for a moment only. */
+/* Commit. A change that is refused leaves the set, and the others go on. The system may refuse
+ * for a moment only. */
 static int commit_or_drop(struct fl_set *set, struct grace *p)
 {
 	enum { TRIES = 3 };
@@ -110,7 +111,7 @@ static int commit_or_drop(struct fl_set *set, struct grace *p)
 	return err;
 }
 
-/* What stands against one that takes held threads stands against all of these. */
+/* What stands against one change that takes held threads stands against all such changes. */
 static void keep_as_they_are(struct fl_set *set)
 {
 	struct fl_move m[FL_ARCH_MOVES];
@@ -139,7 +140,8 @@ static void restore_part(struct fl_set *set, struct grace *p)
 	}
 }
 
-/* What takes held threads goes last, to be held for once. How many come before. */
+/* Changes that take held threads go last, so that threads are held once. How many come
+ * before. */
 static uint32_t put_held_last(struct fl_set *set)
 {
 	struct fl_move m[FL_ARCH_MOVES];
@@ -158,9 +160,10 @@ static uint32_t put_held_last(struct fl_set *set)
 	return n;
 }
 
-/* Who comes to a place that is parked waits there, busy, until all of its set are through. Of
- * a large set nearly all threads would come to one, and take from who writes the CPU that he
- * needs to let them go: so it goes in parts, of which few come to any. */
+/* A thread that comes to a parked place waits there, busy, until all changes of the set are
+ * through. In a large set nearly all threads would come to one, and take the CPU from the
+ * thread that writes and would let them go. So the set goes in parts, and few threads come to
+ * any. */
 static void restore(struct fl_set *set, struct grace *p)
 {
 	enum { PART = 256 };
@@ -191,7 +194,7 @@ void fl_arm_restore_at_once(struct fl_set *set)
 	restore(set, NULL);
 }
 
-/* How many are wanted. */
+/* The set is armed. How many are wanted. */
 static int note_armed(const struct fl_set *set)
 {
 	int wanted = 0;
@@ -205,14 +208,14 @@ static int note_armed(const struct fl_set *set)
 	return wanted;
 }
 
-/* Windows up to `end`, one after the other, that lie in pages [lo, hi). */
+/* Changes up to `end`, one after the other, that lie in pages [lo, hi). */
 struct run {
 	size_t end;
 	uintptr_t lo, hi;
 };
 
-/* The next window; false: it lies apart. What a helper has built stands with the last body
- * first (copy/make.c). */
+/* Add the next one to the run; false: it lies apart. Bodies that a helper has built stand with
+ * the last one first (copy/make.c). */
 static bool join(struct run *r, uintptr_t at, size_t len)
 {
 	uintptr_t lo = fl_round_down(at, FL_PAGE), hi = fl_round_up(at + len, FL_PAGE);
@@ -226,7 +229,7 @@ static bool join(struct run *r, uintptr_t at, size_t len)
 	return true;
 }
 
-/* Of the set, from its i-th on. */
+/* The run of the set that begins with its i-th change. */
 static struct run run_at(const struct fl_set *set, size_t i)
 {
 	struct run r = { .end = i };
@@ -247,8 +250,8 @@ static int open_pages(const struct run *r)
 	return err;
 }
 
-/* Where the window's bytes are stored to. False: it lies in two mappings and
- * would need two views. */
+/* Where the window's bytes are stored to. False: the window lies in two
+ * mappings and would need two views. */
 static bool find_view(struct fl_patch *p)
 {
 	uintptr_t last = p->at + p->len - 1;
@@ -257,8 +260,8 @@ static bool find_view(struct fl_patch *p)
 	return p->at / FL_PAGE == last / FL_PAGE || fl_text_shift(last) == p->view;
 }
 
-/* Every page that the set touches; changes in one that cannot be opened leave
- * the set. */
+/* Open every page that the set touches. Changes in a page that cannot be opened leave the
+ * set. */
 static void open_text(struct fl_set *set)
 {
 	uint32_t kept = 0;
@@ -283,8 +286,8 @@ static void open_text(struct fl_set *set)
 	set->n = kept;
 }
 
-/* Fresh pages if there are any to be had: what children of a bare clone execute
- * should not change. Otherwise those that are open will do. */
+/* Take fresh pages if there are any: what children of a bare clone execute should not change.
+ * Otherwise the pages that are open will do. */
 void fl_arm_reopen(const struct fl_set *set)
 {
 	for (size_t i = 0; fl_text_is_aliased() && i < set->n;) {
@@ -315,8 +318,8 @@ void fl_arm_open_again(struct fl_set *set)
 /* ---- calls that nobody wants ------------------------------------------------- */
 
 /*
- * They are many, and cost a call each: each gets one byte that switches it off for good.
- * No core has to be synchronised for that: one that calls all the same finds a probe that
+ * Such calls are many, and cost a call each: each gets one byte that switches it off for good.
+ * No core has to be synchronised for that: a thread that calls all the same finds a probe that
  * is not wanted. A call between exclusives is refused, and is muted all the same, for good.
  */
 static bool is_to_mute(uint32_t id)
@@ -336,7 +339,7 @@ static bool may_flip(uint32_t id, int at)
 	return false;
 }
 
-/* In a page that can be stored to. */
+/* The page can be stored to. */
 static void flip(uint32_t id, int at, fl_unit to)
 {
 	uintptr_t flip_at = fl_table.sites[id].at + (uintptr_t)at;
@@ -357,7 +360,7 @@ static void mute_one(uint32_t id)
 	fl_goal_move(id, FL_PROBE_MUTED);
 }
 
-/* The next of them from `id` on that lie in one run of pages. */
+/* The next of these calls from `id` on that lie in one run of pages. */
 static struct run run_of_mute(uint32_t id)
 {
 	struct run r = { .end = id };
@@ -391,7 +394,7 @@ static void mute_all(uint32_t from)
 	}
 }
 
-/* It calls again, as nobody has decided about it. */
+/* It calls again, as a probe that nobody has decided about. */
 static void unmute_one(uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -420,7 +423,7 @@ int fl_arm_open_muted(void)
 	return err;
 }
 
-/* Their pages can be stored to since they were muted. */
+/* Pages of what was muted can be stored to since then. */
 void fl_arm_unmute(bool (*which)(uint32_t id))
 {
 	uint64_t signals;
@@ -437,9 +440,9 @@ void fl_arm_unmute(bool (*which)(uint32_t id))
 
 /* ---- a set -------------------------------------------------------------------- */
 
-/* Mute what is to be from `mute` on, then the set. Claims are held until the site has its
- * old bytes again. Pages that are open already may be made anew: no switch of a single
- * probe meanwhile. */
+/* Mute what is to be muted from `mute` on, then arm the set. The claims' lock is held until a
+ * site that is refused has its old bytes again. Pages that are open already may be made anew:
+ * no single probe is switched meanwhile. */
 int fl_arm_set(struct fl_set *set, uint32_t mute)
 {
 	uint64_t signals;
@@ -540,7 +543,7 @@ static int commit_locked(uint32_t from, enum fl_moment moment)
 	return err;
 }
 
-/* What is wanted is known now. */
+/* Now it is known what is wanted. */
 static void make_glue(const struct fl_known *k, void *arg)
 {
 	uint32_t from = *(const uint32_t *)arg;
@@ -558,8 +561,8 @@ int fl_arm_from(uint32_t from, enum fl_moment moment)
 	return commit_locked(from, moment);
 }
 
-/* Of a module that may be going, or be gone by now, nothing is armed but the place
- * that a call just came from. */
+/* In a module that may be going, or be gone by now, nothing is armed except the place that a
+ * call just came from. */
 int fl_probes_commit(uint32_t from, enum fl_moment moment)
 {
 	uint64_t signals, inner;

@@ -2,17 +2,17 @@
  * change.c - what the recorder wants of many probes changes at once, under running threads.
  *
  * After the staged breakpoints of Erlang/OTP ("Non-blocking trace setting"): what is wanted is
- * kept in two generations, and a thread does what the one says that a global index names. There
- * each breakpoint asks for the index, each time. Here text and dispatch words say what is
- * in force, at no cost; only while it changes do the dispatch words of those that change
- * lead to a routine that asks for the index (FL_ACT_STAGED).
+ * kept in two generations, and a thread does what one of them says, which a global index names.
+ * There each breakpoint asks for the index, each time. Here text and dispatch words say what
+ * is in force, at no cost. Only during a change do the dispatch words of those that change lead
+ * to a routine that asks for the index (FL_ACT_STAGED).
  *
  * PROTOCOL	one step of the paper's a line, and what it is for
  *	 1 lock		the table's lock, the switches', the negotiation's: nobody else
  *			changes what is wanted, arms, loads or unloads
- *	 2 arm		what is new gets glue and is armed, its text `off`; of what cannot
- *			be nothing follows, and nothing has changed
- *	 3 stage	the generation that is not in force becomes as the one that is, but
+ *	 2 arm		what is new gets glue and is armed, its text `off`; if anything cannot
+ *			be armed no step follows, and nothing has changed
+ *	 3 stage	the generation that is not in force becomes as the one that is, except
  *			for what is staged
  *	 4 lead		dispatch words of what changes lead to what asks for the index
  *	 progress W1	who sees text `on` sees where that leads
@@ -25,48 +25,48 @@
  *	11 equal	the old generation becomes as the new one
  *	12 unlock	nothing is freed: glue stays (ARCHITECTURE.md)
  *
- *	One probe alone has nothing to change together with: 4 if it is to be off, else 5; then
+ *	A change of one probe alone has fewer steps: 4 if the probe is to be off, else 5; then
  *	W2, 7, 9, 8 and 11.
  *
  *	a thread at a probe that changes	who changes it, at step 8
  *	inside + 1				sync of all cores
  *	load the index		(B)		load inside of each slot
- *	do what its generation says		not 0: until it is, or passed is another
+ *	do what its generation says		not 0: until it is, or passed has changed
  *	passed + 1, inside - 1
  *
- *	Progress is a sync of all cores (patch/sync.c), a full fence of each of them behind
- *	which it fetches its instructions anew; at step 8 also a look at who was asking.
+ *	Progress is a sync of all cores (patch/sync.c): a full fence of each core, after which
+ *	it fetches its instructions anew. At step 8 it is also a look at who was asking.
  * INVARIANT
  *	1 A thread that has done what the new generation says of one probe does what the
  *	  old one says of none.
- *	2 What fails, fails before step 3, and then every probe is as it was.
- *	3 After step 8 no thread does what the old generation says, but what it has begun.
- *	4 After step 10 no thread runs text of a probe that nobody wants any more, but who
- *	  stands in its glue; and he does nothing.
+ *	2 A change that fails does so before step 3, and then every probe is as it was.
+ *	3 After step 8 no thread does what the old generation says, except what it has begun.
+ *	4 After step 10 no thread runs text of a probe that nobody wants any more, except a
+ *	  thread that stands in its glue; and that one does nothing.
  * WHY
  *	1 Before (A) no thread sees the new generation. From W2 on all that change are
  *	  decided by loads of one word, the index, and loads of one word by one thread
  *	  never go back. Between (A) and step 9 nothing else decides. From W3 on every
- *	  load of the index gives the new one, so what step 9 makes direct is what they say.
- *	  A decision is where a thread loads the dispatch word, or the index: who has
- *	  loaded a word before step 4, and is interrupted there, has done what it leads to,
- *	  as the program has it: that call comes before whatever its handler calls.
- *	2 Only arming fails. What was armed for nothing stays so, and off.
- *	3 (A) and (B) with the sync between: who loaded the index before has `inside` set
- *	  where the look at step 8 sees it, and that waits for him; or for so long as a thread
- *	  may stand before its ring is read, and then says so (n_late).
- *	4 W4. The dispatch word of such a probe goes on to lead to what asks for the index.
- *	Of one probe alone: 1 Its text, its word, the index and its goal each change once. From
- *	  W2 on all threads run the text that is to be on, or go by the word that asks; so who
- *	  stood in its glue before, and acts by the new index, goes on to. One that has been off
- *	  leads to what asks; of one that has never been on nobody stands in the glue, and text
- *	  alone decides. 3, 4 Progress comes behind all of it.
- * FAILURE	Who makes the change is killed: before step 7 all is as it was, behind it as it
- *	is to be, and text of some is on that need not: they ask. The locks are free
- *	(os/lock.c).
- *	The next change begins with step 3, whatever the other generation holds. A thread that
- *	stands between `inside + 1` and `- 1` for good, as a handler has left it by
- *	siglongjmp(): it counts as late when it never asks again.
+ *	  load of the index gives the new one, so step 9 makes direct what these loads say.
+ *	  A thread decides where it loads the dispatch word, or the index. A thread that has
+ *	  loaded a word before step 4, and is interrupted there, has done what the word leads
+ *	  to, as the program sees it: that call comes before whatever a signal handler calls.
+ *	2 Only arming fails. Probes that were armed for nothing stay armed, and off.
+ *	3 (A) and (B) with the sync between: a thread that loaded the index before has `inside`
+ *	  set where the look at step 8 sees it. The look waits for that thread, but no longer
+ *	  than a thread may stand before its ring is read, and then counts it in n_late.
+ *	4 W4. The dispatch word of such a probe goes on to lead to the routine that asks.
+ *	With one probe alone: 1 Its text, its word, the index and its goal each change once.
+ *	  From W2 on all threads run the text that is to be on, or go by the word that asks; so
+ *	  a thread that stood in the glue before, and acts by the new index, goes on to. The
+ *	  word of a probe that has been off leads to what asks. Nobody stands in the glue of a
+ *	  probe that has never been on: its text alone decides. 3, 4 Progress comes behind it
+ *	  all.
+ * FAILURE	The maker of the change is killed: before step 7 all is as it was; behind it all
+ *	is as it is to be, except that text of some probes is on without need: these ask. The
+ *	locks are free (os/lock.c). The next change begins with step 3, whatever the other
+ *	generation holds. A thread stays between `inside + 1` and `- 1` for good, because a
+ *	handler was left by siglongjmp(): the thread counts as late if it never asks again.
  * All of it is in tests/model/commit.pml, with a twin for each of the four waits.
  */
 #include "arm.h"
@@ -76,12 +76,12 @@
 #include "second.h"
 #include "switch.h"
 
-/* Of the change that is being made; with all locks. None below first_staged is, nor from
- * n_staged on: few of very many may be, and each step goes through them. */
+/* The change that is being made; with all locks. All that is staged lies in [first_staged,
+ * n_staged): each step goes through these, and few of very many may be staged. */
 static const uint8_t *staged;
 static uint32_t first_staged, n_staged;
 
-/* Of any eight. */
+/* Is none of the eight from `from` on staged? */
 static bool are_none(uint32_t from)
 {
 	uint64_t eight;
@@ -119,8 +119,8 @@ static bool is_to_be_on(uint32_t id)
 	return id < n_staged && (staged[id] == FL_STAGE_ON || staged[id] == FL_STAGE_COUNT);
 }
 
-/* Of a module that is unloaded, or of what the process was before an exec, it is only noted
- * what is wanted: that becomes so when it is loaded again. */
+/* False for a probe of a module that is unloaded, or of an image before an exec: what is wanted
+ * of it is only noted, and becomes so when the module is loaded again. */
 static bool is_there(uint32_t id)
 {
 	return fl_table.probes[id].state != FL_PROBE_GONE &&
@@ -149,7 +149,7 @@ void fl_change_hit(uint32_t id, uint32_t sp)
 	if (load_relaxed(&g->wants) & FL_SESSION && !fl_goal_holds(id))
 		fl_second_first(id, load_relaxed(&g->action), 0, sp);
 	if (slot) {
-		/* (F) pairs with (E): what it did is seen by who sees that it has */
+		/* (F) pairs with (E): who sees it passed sees what it did */
 		store_release(&slot->passed, slot->passed + 1);
 		/* (F) pairs with (E) */
 		store_release(&slot->inside, slot->inside - 1);
@@ -158,7 +158,7 @@ void fl_change_hit(uint32_t id, uint32_t sp)
 
 /* ---- thread progress ------------------------------------------------------------------ */
 
-/* Who asked has done so. How many threads are late. */
+/* Wait until each thread that was asking has done so. How many threads are late. */
 static uint32_t await_passed(void)
 {
 	enum { PAUSE_US = 20, PATIENCE_US = 100000 };
@@ -187,7 +187,7 @@ static uint32_t await_passed(void)
 
 /* ---- 2: what may fail ----------------------------------------------------------------- */
 
-/* What is not armed yet is, and off. */
+/* Arm what is to be on and is not armed yet. It is off. */
 static void arm_new(void)
 {
 	uint32_t first = FL_NO_PROBE;
@@ -208,7 +208,7 @@ static void arm_new(void)
 	fl_table_publish(first);
 }
 
-/* How many could not be. Then those that are armed stay so, and off. */
+/* How many could not be armed. If there are any, those that were armed stay so, and off. */
 static uint32_t give_up_if_refused(void)
 {
 	uint32_t n = 0;
@@ -230,7 +230,7 @@ static struct fl_goal *next_goal(uint32_t id)
 	return &fl_goals_next()[id];
 }
 
-/* Of probes from `first` on, to the next multiple of four. */
+/* Next goals of [first, end), rounded to multiples of four, become as those in force. */
 static void make_equal(uint32_t first, uint32_t end)
 {
 	const uint8_t *from = (const uint8_t *)fl_goal_of(0);
@@ -248,7 +248,7 @@ static void make_equal(uint32_t first, uint32_t end)
 	}
 }
 
-/* Of a function that is sampled entries count at first; its exits are off, as is what waits
+/* Entries of a sampled function count at first. Its exits are off, and so are entries that wait
  * for a window. Its period begins when all is settled. */
 static void stage_on(uint32_t id)
 {
@@ -317,7 +317,7 @@ static void show_changed(void)
 	FL_POINT("change.shown");
 }
 
-/* Its periods are as is wanted now. */
+/* The function's period becomes as is wanted now. */
 static void settle_function(struct fl_function *f, enum fl_stage stage)
 {
 	bool wants_any = false;
@@ -331,8 +331,8 @@ static void settle_function(struct fl_function *f, enum fl_stage stage)
 		fl_sample_wanted(f);
 }
 
-/* A function's entries come first in the table: of one that is only counted its exits are
- * staged off. */
+/* A function's entries come before its exits in the table, and exits of a function that is only
+ * counted are staged off: so an exit does not undo what its entry says. */
 static void settle_sampled(void)
 {
 	const struct fl_function *last = NULL;
@@ -344,7 +344,7 @@ static void settle_sampled(void)
 			settle_function(f, staged[id]);
 		last = f;
 	}
-	fl_period_unlist_all();			/* to look for each would be as long as many */
+	fl_period_unlist_all();			/* looking for each takes longer, if many are */
 	for (uint32_t i = fl_table.n_functions; i-- > 0;) {
 		struct fl_function *f = &fl_table.functions[i];
 
@@ -367,7 +367,7 @@ static void settle_changed(void)
 	FL_POINT("change.settled");
 }
 
-/* There are two. */
+/* There are two generations. */
 static void switch_generation(struct fl_change_box *box)
 {
 	box->switched = fl_arch_ticks();
@@ -392,7 +392,7 @@ static void change_together(struct fl_change_box *box, uint32_t n_on)
 		fl_patch_sync();				/* W4 */
 }
 
-/* What has been off leads to what asks, or has never been on. */
+/* A probe that goes on is not led: it has been off, and leads to what asks, or was never on. */
 static void change_one(struct fl_change_box *box, uint32_t n_on)
 {
 	if (n_on)

@@ -1,11 +1,11 @@
 /*
  * discover.c - from the modules of the process to lines of the probe table.
  *
- * Hides when a module is new and when it is gone: every walk stamps the modules
- * it meets (known.c), and one that was not met has been unloaded. A module that is gone
- * takes its probes with it; its text is not there to be put back. Hides, too,
- * that the processes of a process tree share rows: a file whose sites another has
- * brought, and which has the same ones here, brings no new ones.
+ * Hides when a module is new and when it is gone: every walk stamps the modules that it meets
+ * (known.c), and a module that was not met has been unloaded. A module that is gone takes its
+ * probes with it; its text is not there to be put back. Hides, too, that the processes of a
+ * process tree share rows: a file whose sites another process has brought, and which has the
+ * same sites here, brings no new ones.
  */
 #include "glue.h"
 #include "goal.h"
@@ -31,7 +31,7 @@ static int take_site(void *arg, const struct fl_site *s)
 	return fl_table_append(s, w->module) ? 0 : FLE_FULL;
 }
 
-/* Sites of a module's image at another place. */
+/* To tell sites of a module's image where the module is: `by` further on. */
 struct shifted {
 	fl_site_each *each;
 	void *arg;
@@ -46,7 +46,7 @@ static int shift_site(void *arg, const struct fl_site *s)
 	if (!fl_probe_builder && s->provider == FL_PROVIDER_BODY)
 		return 0;		/* a program's own session has none */
 	if (s->pointer)
-		return 0;		/* its first call tells, when that is filled */
+		return 0;		/* its first call tells, when the pointer is filled */
 	here.at += to->by;
 	here.function += to->by;
 	return to->each(to->arg, &here);
@@ -76,13 +76,13 @@ static int scan(enum fl_moment moment, const struct fl_module *m, fl_site_each *
 
 /* ---- a module that another process has brought ---------------------------------- */
 
-/* A row a site, in order; `by` from there to here. */
+/* Sites match rows one to one, in order; `by`: from there to here. */
 struct match {
 	uint32_t id, end, module;
 	uint64_t by;
 };
 
-/* A library's that was inlined is wherever the library is, here and there: outside. */
+/* A library's function that was inlined lies with the library: outside, here and there. */
 static bool is_same_function(const struct match *m, const struct fl_shm_site *row,
 			     const struct fl_site *s)
 {
@@ -152,7 +152,7 @@ static bool share_module(struct walk *w, struct fl_known *k, const struct fl_mod
 
 /* ---- a module that is new to all ------------------------------------------------- */
 
-/* Scan it; one without sites has no row. */
+/* Scan it. A module without sites has no row. */
 static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
 	struct fl_table *t = &fl_table;
@@ -174,8 +174,8 @@ static int scan_new(struct walk *w, struct fl_known *k, const struct fl_module *
 	return err;
 }
 
-/* What calls the profiling functions is elsewhere, but a program or library may have
- * libflick.a in it. */
+/* libflick.so: what calls the profiling functions is elsewhere. A program or library that has
+ * libflick.a in it is another case. */
 static bool is_libflick(const struct fl_module *m)
 {
 	uintptr_t here = (uintptr_t)is_libflick;
@@ -185,8 +185,8 @@ static bool is_libflick(const struct fl_module *m)
 	       flags & DF_1_INITFIRST;
 }
 
-/* What no scan has found here, and others have met. What the loader has not relocated
- * does not tell yet where it calls. */
+/* Take sites that no scan has found here, and other processes have met. A module that the
+ * loader has not relocated does not tell yet where it calls. */
 static void share_late(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
 	uint32_t from = fl_table_is_shared() && w->moment != FL_LOADING ?
@@ -227,7 +227,7 @@ static int same_site(void *arg, const struct fl_site *s)
 	return 0;
 }
 
-/* What nobody wanted had no glue; by now somebody may. */
+/* A site that nobody wanted had no glue; by now somebody may want it. */
 static void revive_site(uint32_t id)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -270,8 +270,8 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* Its file is read when it is met first. Where there is no memory for that now, it is
- * met again. */
+/* A module's file is read when the module is met first. Where there is no memory for that now,
+ * the module is met again. */
 static int each_module(void *arg, struct fl_module *m)
 {
 	struct fl_known *k = fl_known_find(m);
@@ -289,7 +289,8 @@ static int each_module(void *arg, struct fl_module *m)
 	return 0;
 }
 
-/* A place in a body is there when the module is back, and is armed again. Nobody runs it. */
+/* A body is still there when its module is back, and its places are armed again. Nobody runs it
+ * now. */
 static void put_old_back(uint32_t id)
 {
 	struct fl_patch *p = &fl_table.patches[id];
@@ -359,15 +360,15 @@ int fl_probes_list(struct fl_modules *now)
 	return err;
 }
 
-/* What was listed is there, and stays until the lock is left. */
+/* Are the listed modules there, and do they stay until the lock is left? */
 static bool is_there(const struct fl_modules *now)
 {
 	return fl_switches_is_unloader() || (!fl_switches_are_unloading() &&
 					     fl_switches_unloads() == now->unloads);
 }
 
-/* Whose functions are those of the new sites? Their modules have rows, too: all are
- * known by now. */
+/* Whose functions are those of the new sites? The modules of these get rows, too: all modules
+ * are known by now. */
 static void find_owners(uint32_t from, const struct fl_modules *now)
 {
 	const struct fl_known *at = NULL;

@@ -1,16 +1,15 @@
 /*
  * edge.c - the clocks by which windows are measured.
  *
- * Time is the program's: where flick's process has the program's one CPU, the program does
- * not run while a window is opened and closed, nor until that process is off it, so its CPU
- * time is exact. On other CPUs, where it goes if there are such (agent/watch.c), that lags, and
- * time is exact.
+ * Time is the program's. Where flick's process has the program's one CPU, the program does not
+ * run while a window is opened and closed, nor until that process is off the CPU, so the
+ * program's CPU time is exact. Where flick's process goes to another CPU (agent/watch.c), CPU
+ * time lags, and the time that passes is exact.
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
  * knows what slows it down (cli/clock.c). A thread that ended in between has taken its part
- * with it, once the reader has its counts: then the window is told as torn. The gauge is
- * none of them, but counted alone
- * behind a window, as long as the reader wants that.
+ * with it, once the reader has its counts: then the window is told as torn. The gauge is no
+ * hand, but is counted alone behind a window, as long as the reader wants that.
  */
 #include "edge.h"
 #include "goal.h"
@@ -48,8 +47,8 @@ void fl_edge_hands(void)
 	gauge = load_relaxed(&fl_table.session->seldom.gauge_probe);
 }
 
-/* Before a sum is read, and behind it: a sum that lacks what a thread has counted was read when
- * n_taken had that thread, and one behind which it has not is whole. */
+/* Read before a sum and behind it. A sum that lacks what a thread has counted was read when
+ * n_taken had that thread; a sum behind which n_taken does not have it is whole. */
 static uint32_t taken_now(void)
 {
 	uint32_t n;
@@ -62,7 +61,7 @@ static uint32_t taken_now(void)
 	return n;
 }
 
-/* Has any thread taken counts with it from the one to the other, or is it not known? */
+/* Has any thread taken counts with it from one edge to the other, or is it not known? */
 static bool is_torn_between(const struct fl_edge *from, const struct fl_edge *to)
 {
 	return from->taken_then != to->taken ||

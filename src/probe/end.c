@@ -1,8 +1,8 @@
 /*
  * end.c - probes are switched off for the last time, and what a fork does to them.
  *
- * Hides that nobody has to wait for a thread which switches just now, and that a child
- * which is not recorded copies no page of code that it does not run.
+ * Hides that nobody has to wait for a thread that switches just now, and that a child which
+ * is not recorded copies no page of code that it does not run.
  */
 #include "arm.h"
 #include "goal.h"
@@ -42,10 +42,10 @@ static bool is_others_too(uint32_t id)
 
 /*
  * In a child that is not recorded probes do nothing. To switch all off would copy each page
- * of code that has one, and many a child calls a few functions and is gone. So the first
- * one that is met in a page switches off those of the page: its code runs, so nobody
- * unmaps it. Bare ones are off before, as others may write there later. Nothing but text
- * is written.
+ * of code that has one, and many children call a few functions and are gone. So the first
+ * probe that is met in a page switches off all of that page: its code runs, so nobody
+ * unmaps it. Bare probes go off before, because others may write there later. Nothing but
+ * text is written.
  */
 static void switch_page_off(uint32_t id)
 {
@@ -65,7 +65,7 @@ static void switch_page_off(uint32_t id)
 			fl_goal_make_off(lo);
 }
 
-/* No wish is noted any more, and nobody stores to them. */
+/* From now on no wish is noted, and nobody stores to text of probes. */
 static void end_all(void)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++)
@@ -73,8 +73,8 @@ static void end_all(void)
 			fl_goal_move(id, FL_PROBE_ENDED);
 }
 
-/* What another thread was changing may be half done, or unmapped: it is left alone, as
- * is text that is still the parent's. There probes find no channel and do nothing. */
+/* What another thread was changing may be half done, or unmapped: it is left alone, and so is
+ * text that is still the parent's. Probes there find no channel and do nothing. */
 void fl_probes_leave(void)
 {
 	bool calls_handlers = fl_table.session->own || fl_table.had_second;
@@ -108,9 +108,9 @@ int fl_probes_take_over(void)
 
 /* ---- the end --------------------------------------------------------------------- */
 
-/* None can be switched on, and then all are off: a handler may switch one just now. No
- * module goes before let_end(). The calling thread may be in what the loader calls
- * while it deletes: then text stays as it is. */
+/* First none can be switched on, and then all are off: a handler may switch one just now. No
+ * module goes before let_end(). If the calling thread is inside the loader, which deletes a
+ * module, text stays as it is. */
 static bool begin_end(enum fl_hold who, uint64_t *signals, uint64_t *inner)
 {
 	bool may_store;
@@ -164,13 +164,13 @@ static bool is_armed(uint32_t id)
 	return fl_table.probes[id].state == FL_PROBE_ARMED;
 }
 
-/* While it is off, too, each call takes a jump. */
+/* While it is off, too, each of its calls takes a jump. */
 static bool leads_away(uint32_t id)
 {
 	return is_armed(id) && fl_probe_is_body_entry(&fl_table.probes[id]);
 }
 
-/* It has ended, and has not its old bytes. */
+/* It has ended, and does not have its old bytes. */
 static bool is_left(uint32_t id)
 {
 	const struct fl_patch *p = &fl_table.patches[id];
@@ -179,7 +179,7 @@ static bool is_left(uint32_t id)
 	       !__builtin_memcmp((const void *)p->at, p->bytes[FL_OFF], p->len);
 }
 
-/* Those from *id on, as many as the set takes; false: none is left. */
+/* Stage those from *id on, as many as the set takes; false: none is left. */
 static bool stage_original(struct fl_set *set, uint32_t *id, bool (*which)(uint32_t id))
 {
 	for (set->n = 0; *id < fl_table.n && set->n < set->room; ++*id)
@@ -188,7 +188,7 @@ static bool stage_original(struct fl_set *set, uint32_t *id, bool (*which)(uint3
 	return set->n != 0;
 }
 
-/* All at once, or a few at a time where there is no memory for the set. */
+/* Restore all at once, or a few at a time where there is no memory for the set. */
 static void restore_text(bool (*which)(uint32_t id))
 {
 	struct fl_change few[32];
@@ -212,8 +212,8 @@ static void restore_text(bool (*which)(uint32_t id))
 	fl_fork_leave();
 }
 
-/* Entries of bodies have their old bytes back, as far as that can be under these threads: who
- * runs in a body goes on in it. Other places stay armed, and are nobody else's. */
+/* Entries of bodies get their old bytes, as far as that can be under running threads: a thread
+ * in a body goes on in it. Other places stay armed, and are nobody else's. */
 void fl_probes_retire(void)
 {
 	uint64_t signals, inner;

@@ -1,15 +1,15 @@
 /*
  * frames.c - the timed calls of a thread that are open, and which of them an exit ends.
  *
- * Few calls are timed, and those of the same function that begin meanwhile are not. So an
- * exit of it may be of a call that has no frame. The thread tells them apart by the stack
- * pointer, and counts those that begin without a frame in each frame of their function.
+ * Few calls are timed, and calls of the same function that begin meanwhile are not. So an exit
+ * of the function may be of a call that has no frame. The thread tells calls apart by the stack
+ * pointer, and counts the calls that begin without a frame in each frame of their function.
  *
  * INVARIANT	A sample's entry and exit belong to one call of one function.
  * WHY	1 While a thread has a frame of a function it sees all of that function's entries
  *	  and exits: they are on, count, and come here wherever that matters (sample.c). A
- *	  call that was let go (period.c) has no exit; a newer one at its place shows it
- *	  left, as it is a body's.
+ *	  call that was let go (period.c) has no exit; a newer call at its place shows that
+ *	  it was left, because it is a body's.
  *	2 All of an inner machine frame lies below all of an outer one. An exit by jump
  *	  stands at its frame's top: of the frames of its function that began below it, the
  *	  outermost is its own, the others were left by longjmp or an exception.
@@ -20,14 +20,14 @@
  *	  alloca has made larger: the latter if there is no such call, no other frame
  *	  of the function could be meant, and none of its exits has ever stood where its
  *	  entry did, or been a jump.
- *	4 An entry further up than a frame proves it left; one at the same place does not,
- *	  but of second bodies, and if it was left indeed the newer call is `same`, and ends
- *	  first.
- *	5 What is dropped by mistake is a sample less; a handler may come at any step and
- *	  leave frames of its own, or take some away: each number is read once.
- *	Known to go wrong: of a function that uses alloca in some of its calls these are no
- *	samples; a frame that was left by longjmp, and then an exit by jump of a
- *	call of its function further out that began before it was timed.
+ *	4 An entry further up than a frame proves the frame left. An entry at the same place
+ *	  does not, except in second bodies; if the frame was left indeed, the newer call is
+ *	  `same`, and ends first.
+ *	5 A frame that is dropped by mistake is a sample less. A handler may come at any step
+ *	  and leave frames of its own, or take some away: each number is read once.
+ *	Known to go wrong: where a function uses alloca in some of its calls, these are no
+ *	samples; and where a frame was left by longjmp, and then a call of its function
+ *	further out, which began before the function was timed, exits by jump.
  *	Frames are the process's own memory: a child that a handler forks in the middle of this
  *	changes its copy.
  */
@@ -49,7 +49,7 @@ static bool is_near(uint32_t a, uint32_t b)
 	return a - b + ARGUMENTS <= 2 * ARGUMENTS;
 }
 
-/* For glue. A handler in between has no frame when it ends. */
+/* For glue. A handler that comes in between has no frame left when it ends. */
 static void show_innermost(const struct fl_frames *of)
 {
 	uint32_t n = load_relaxed(&of->n);
@@ -60,7 +60,7 @@ static void show_innermost(const struct fl_frames *of)
 	store_relaxed(&fl_timed.loose, f ? f->loose : FL_FIXED);
 }
 
-/* The other half of a stack pointer of this thread's, which this function stands below. */
+/* The high half of a stack pointer of this thread's: this function stands below it. */
 static uint32_t high_of(uint32_t sp)
 {
 	uint64_t here = (uintptr_t)__builtin_frame_address(0);
@@ -68,7 +68,7 @@ static uint32_t high_of(uint32_t sp)
 	return (uint32_t)(here >> 32) + (sp < (uint32_t)here);
 }
 
-/* From the innermost on; a handler in between finds all that is left whole. */
+/* Frames go from the innermost on: a handler in between finds all that is left whole. */
 static void give_up(struct fl_frames *of, uint32_t n)
 {
 	uint32_t last;
@@ -92,8 +92,8 @@ static bool has_body(uint32_t probe)
 	return fl_probe_is_body(&fl_table.probes[probe]);
 }
 
-/* Where a function's first instruction is two calls that have not ended never stand at one
- * place. */
+/* Two calls that have not ended never have the same stack pointer at a function's first
+ * instruction. */
 static bool is_left(const struct fl_frame *f, uint32_t entry, uint32_t sp)
 {
 	return has_body(f->probe) && has_body(entry) ? !is_below(sp, f->sp) :
@@ -124,8 +124,8 @@ static uint32_t drop_stale(struct fl_frames *of)
 	return kept;
 }
 
-/* Outer calls are longer, and stay; but for what is left where nobody comes any more, on
- * stacks of coroutines, say. */
+/* Outer calls are longer, and stay. After many refusals all go: frames may have been left where
+ * nobody comes any more, on stacks of coroutines, say. */
 static bool has_room(struct fl_frames *of)
 {
 	if (load_relaxed(&of->n) < FL_FRAMES || drop_stale(of) < FL_FRAMES)
@@ -137,9 +137,9 @@ static bool has_room(struct fl_frames *of)
 	return true;
 }
 
-/* What probes take is taken out of times by the reader. What they take now and then, to
- * switch a function off or to wake the reader, is not of the calls that this thread is in
- * even as the clock has it: they began as much later. */
+/* The reader takes out of times what probes nearly always take. What they take now and then, to
+ * switch a function off or to wake the reader, belongs to no call that this thread is in, not
+ * even as the clock has it: these calls begin as much later. */
 static void take_out(struct fl_frames *of, uint32_t n, uint64_t took)
 {
 	enum { NEARLY_ALWAYS = 1000 };
@@ -181,8 +181,8 @@ bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
 	return true;
 }
 
-/* As COUNTS_BELOW sees it, which does without us then: it is in no machine frame of a
- * timed call, and neither could it end one. */
+/* The same question as COUNTS_BELOW asks, which does without us then: the place is in no
+ * machine frame of a timed call, and cannot end one. */
 static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_t sp)
 {
 	uint32_t n = load_relaxed(&of->n);
@@ -191,8 +191,8 @@ static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_
 		      is_below(sp + ARGUMENTS, of->at[n - 1].sp));
 }
 
-/* Code of fixed frame size: what ends lower than a frame of it began is further in. A handler
- * on a stack of its own may have left no frame since the function's was found. */
+/* The function's code has a fixed frame size: what ends lower than its frame began is further
+ * in. A handler on a stack of its own may have left no frame since the function's was found. */
 static void note_fixed(struct fl_frames *of, uint32_t function)
 {
 	uint32_t n;
@@ -249,7 +249,7 @@ static uint32_t find_below(struct fl_frames *of, uint32_t function, uint32_t sp)
 	return found;
 }
 
-/* Has a call that is in this frame's, and has none, ended at `sp`? */
+/* Does a call inside of this frame's call, without a frame of its own, end at `sp`? */
 static bool ends_unframed(struct fl_frames *of, struct fl_frame *f, uint32_t sp)
 {
 	bool near = is_near(sp, f->sp);
@@ -263,7 +263,8 @@ static bool ends_unframed(struct fl_frames *of, struct fl_frame *f, uint32_t sp)
 	return true;
 }
 
-/* Arguments stand, or alloca has made the machine frame larger. */
+/* May the call of `top` end there? Arguments stand, or alloca has made its machine frame
+ * larger. */
 static bool may_end_elsewhere(const struct fl_frame *top, uint32_t function, uint32_t sp)
 {
 	return top->function == function &&
@@ -314,7 +315,7 @@ bool fl_frames_take(struct fl_frames *of, uint32_t at, struct fl_frame *f)
 	return true;
 }
 
-/* Calls that are open have been so until now. */
+/* Tell the reader that open calls have been open until now. */
 void fl_frames_tell(struct fl_frames *of, int32_t tid)
 {
 	struct fl_shm_session *s = fl_table.session;

@@ -1,8 +1,8 @@
 /*
  * fuse.c - how many calls may be counted before the reader looks again.
  *
- * The reader decides who is counted always by what was called in the last tenth of a
- * second (cli/budget.c). In the next one a program may call others, a hundred million
+ * The reader decides which functions are counted always by what was called in the last tenth of
+ * a second (cli/budget.c). In the next tenth a program may call others, a hundred million
  * times: to count these would cost half of its time. So the reader gives credit, and a
  * thread asks for some at the end of each block of counts (arch: COUNT, by the sign).
  * A function for which there is none is seldom from then on, as if the reader had
@@ -15,15 +15,15 @@
  *	round + 1				else the function is cut (seldom.c)
  *	...					a new round: used = 0
  * INVARIANT
- *	1. In a round as many blocks are counted as there is credit for, and not more but
- *	   for the first of each thread and function, and one for each thread.
- *	2. Who is called rarely is not cut, whatever others use up.
+ *	1. In a round as many blocks are counted as there is credit for, and no more except the
+ *	   first of each thread and function, and one for each thread.
+ *	2. A function that is called rarely is not cut, whatever others use up.
  * WHY
- *	1. A thread's first block is not asked for, as most threads and functions have no
+ *	1. A thread's first block is not asked for, because most threads and functions have no
  *	   more. Threads that see the same `left` may all take one.
- *	2. Who has used n blocks leaves n: so none has more than half of what it found, and
- *	   who has used none is cut when there is nothing at all.
- * FAILURE	The reader is stopped, or gone: what is called often is cut.
+ *	2. A function that has used n blocks leaves n: so none has more than half of what it
+ *	   found, and one that has used none is cut only when there is nothing at all.
+ * FAILURE	The reader is stopped, or gone: functions that are called often are cut.
  */
 #include "table.h"
 

@@ -1,17 +1,16 @@
 /*
  * glue.c - one glue a probe, in near memory, and the plan of its patch.
  *
- * Hides where glue lives: per module one block of code and one of data, the
- * data word of a probe saying where its glue goes. What a probe does is thus
- * data; the code of a glue never changes once its block is sealed. Where calls are
- * counted the glue of an entry does that itself, as its mask says, and where all are recorded
- * each glue puts its record. A profiling call
- * that the reader does not want has none, and no plan: it is muted (arm.c). Sites that
- * are met one by one take theirs from blocks made for many, whose ids are data, too.
+ * Hides where glue lives: per module one block of code and one of data, where a word for each
+ * probe says where its glue goes. What a probe does is thus data; the code of a glue never
+ * changes once its block is sealed. Where calls are counted, the glue of an entry counts by
+ * itself, as its mask says; where all are recorded, each glue puts its record. A profiling call
+ * that the reader does not want has no glue and no plan: it is muted (arm.c). Sites that are
+ * met one by one take their glue from blocks made for many, whose ids are data, too.
  *
- * Where nothing is free within branch reach of the whole module each half of it has a block
- * of its own, and so on. Of what is small and has none, since all around is taken, glue
- * stands anywhere, and sites lead there by veneers (island.c).
+ * Where nothing is free within branch reach of the whole module, each half of it has a block of
+ * its own, and so on. Where a small part has none, since all around is taken, its glue stands
+ * anywhere, and its sites lead there by veneers (island.c).
  */
 #include <sys/mman.h>
 
@@ -32,7 +31,7 @@ static struct fl_plan_in plan_in(const struct fl_probe *p, uintptr_t glue)
 	};
 }
 
-/* A call that no glue can serve, for `err`, reaches the profiling function. What is no
+/* A call that no glue can serve, for `err`, reaches the profiling function. A site that is no
  * call is refused. */
 static void go_without(uint32_t id, int err, uint64_t datum)
 {
@@ -47,7 +46,7 @@ static void go_without(uint32_t id, int err, uint64_t datum)
 		p->reached = FL_REACHED_BY_CALL;
 }
 
-/* The place of a body's site, which is built if need be: then it is known what it is. */
+/* The place of a body's site. The body is built if need be: then its form is known. */
 static int place_in_body(uint32_t id, struct fl_plan_in *in, uint64_t *datum)
 {
 	const struct fl_shm_site *s = &fl_table.sites[id];
@@ -84,7 +83,7 @@ static void plan(struct fl_probe *p, uintptr_t glue)
 	end_plan(id, made.err, made.datum);
 }
 
-/* The same by what an earlier recording has made. */
+/* The same, by what an earlier recording has made. */
 static void plan_again(uint32_t set, uint32_t id)
 {
 	const struct fl_made *made = fl_again_made(set, id);
@@ -113,7 +112,7 @@ static enum fl_convention convention(const struct fl_probe *p)
 	return p->asks ? FL_ASK : p->bare ? FL_BARE : FL_ABI;
 }
 
-/* What counts does not look if there is a counter. */
+/* A routine that counts does not look whether there is a counter. */
 uintptr_t fl_glue_routine(const struct fl_probe *p, enum fl_action action)
 {
 	if (!has_counter(p) && (action == FL_ACT_COUNT || action == FL_ACT_AFTER))
@@ -128,8 +127,8 @@ static uintptr_t mask_of(const struct fl_probe *p, enum fl_action action)
 	return action == own ? FL_ARCH_MASK_DOES : FL_ARCH_MASK_DOES_NOT;
 }
 
-/* Of one that does it itself the mask alone says if it does: a thread that finds the one
- * word new and the other old does what it did, or what it is to do. */
+/* In a glue that does it by itself the mask alone says whether it does. A thread that finds one
+ * word new and the other old does what the probe did, or what it is to do. */
 void fl_glue_direct(const struct fl_probe *p, enum fl_action action)
 {
 	uintptr_t go = fl_glue_routine(p, action);
@@ -149,19 +148,19 @@ void fl_glue_idle(const struct fl_probe *p)
 
 /* ---- a module's ------------------------------------------------------------------ */
 
-/* Those that do it themselves come first: of code what is executed of them, the rest of them,
- * the others; of data where those that count go when blocks are full, by convention, a word
- * and a mask each, a word each. */
+/* Glues that do it by themselves come first. Code: what is executed of them, the rest of them,
+ * the other glues. Data: where glues that count go when blocks are full, by convention; a word
+ * and a mask for each of these; a word for each of the others. */
 struct block {
 	uintptr_t from, to;			/* sites that are there have it ... */
-	uintptr_t lo, hi;			/* ... and its module is, or that part of it */
+	uintptr_t lo, hi;			/* ... and are of that module, or part of it */
 	struct fl_near near;
-	struct fl_islands *islands;		/* their branches lead there first; or NULL */
+	struct fl_islands *islands;		/* sites' branches lead there first; or NULL */
 	size_t n_doing, n_plain;
 	size_t doing, plain;			/* that were made */
 };
 
-/* Of those of a session all that do something do the same. */
+/* In a session all glues that do something by themselves do the same. */
 static bool does_record(void)
 {
 	return fl_table.session->action == FL_ACT_TIME;
@@ -197,7 +196,7 @@ static uintptr_t back_of(uint32_t id)
 				     fl_arch_back(p->form, fl_table.sites[id].at);
 }
 
-/* What a veneer does for it is not the glue's. */
+/* Where a veneer does that, the glue does not. */
 static uintptr_t back_of_glue(const struct block *b, uint32_t id)
 {
 	return b->islands && FL_ARCH_VENEER_KEEPS ? 0 : back_of(id);
@@ -235,7 +234,8 @@ static uintptr_t make_doing(struct block *b, uint32_t id)
 	return (uintptr_t)b->near.code + hot;
 }
 
-/* In a program's own region handlers are called, where it would be in the way. */
+/* In a program's own region handlers are called: a glue that does it by itself would be in the
+ * way. */
 static enum fl_glue_does to_do(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
@@ -249,7 +249,7 @@ static enum fl_glue_does to_do(uint32_t id)
 									      FL_GLUE_GOES;
 }
 
-/* A veneer that does, for the site; 0: there is none. */
+/* A veneer to the glue, for the site; 0: there is none. */
 static uintptr_t lead_to(struct block *b, uint32_t id, uintptr_t glue)
 {
 	struct fl_veneer v = { .glue = glue, .back = back_of(id),
@@ -309,9 +309,9 @@ int fl_glue_seal(struct fl_near *near, int err)
 	return err;
 }
 
-/* Calls that nobody wants are as many as all others, and are never on: those wait for
- * what the reader says. What is no call it has to know the refusal of. A body is built
- * when it is wanted. */
+/* Calls that nobody wants are as many as all others, and are never on: they wait for what the
+ * reader says. Sites that are no calls do not wait, because the reader has to know their
+ * refusals. A body is built when it is wanted. */
 static bool is_due(uint32_t id, enum fl_decided decided)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
@@ -324,7 +324,8 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 	return decided == FL_DECIDED || p->bare || fl_table_wants_all();
 }
 
-/* May it be on? A refused call is made all the same; what is no call is never on then. */
+/* May it be on? A refused call has glue all the same; a refused site that is no call has
+ * none. */
 static bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
@@ -335,7 +336,7 @@ static bool needs_glue(uint32_t id)
 	       fl_table_wants_too(id);
 }
 
-/* Where there is no memory for those that do it themselves, all are plain ones. */
+/* Where there is no memory for glues that do it by themselves, all are plain ones. */
 static int alloc_block(struct block *b)
 {
 	uintptr_t lo = b->islands ? 0 : b->lo, hi = b->islands ? 0 : b->hi;
@@ -379,7 +380,7 @@ static bool is_of_block(const struct block *b, const struct asked *a, uint32_t i
 	return at >= b->from && at < b->to && asks_for(a, id);
 }
 
-/* Also points that nobody wants by now: a body is built once. */
+/* Points that nobody wants by now are named, too: a body is built once. */
 static void begin_bodies(struct asked *a)
 {
 	const struct fl_known *k = a->k;
@@ -397,7 +398,7 @@ static void begin_bodies(struct asked *a)
 			fl_probe_builder->want(fl_table.sites[id].function);
 }
 
-/* Where bodies stand whose sites' glue is in the block. By islands it may be anywhere. */
+/* Say where bodies stand whose sites' glue is in the block: with islands it may be anywhere. */
 static void lead_bodies(const struct block *b)
 {
 	uintptr_t lo = (uintptr_t)b->near.code;
@@ -408,7 +409,7 @@ static void lead_bodies(const struct block *b)
 		fl_probe_builder->lead(lo, lo + b->near.code_bytes);
 }
 
-/* Glue in the block, which is sealed before anything leads there. */
+/* Put glue into the block, which is sealed before anything leads there. */
 static int fill_glue(struct block *b, struct asked *a)
 {
 	int err, other = 0;
@@ -430,7 +431,7 @@ static int fill_glue(struct block *b, struct asked *a)
 
 static int make_block_of(struct block, struct asked *);
 
-/* What can have no glue goes without, as if there were no other half. */
+/* A half that can have no glue goes without, as if there were no other half. */
 static int make_halves(const struct block *b, struct asked *a)
 {
 	uintptr_t mid = b->lo + (b->hi - b->lo) / 2;
@@ -449,7 +450,7 @@ static int make_halves(const struct block *b, struct asked *a)
 	return 0;
 }
 
-/* Which is empty yet. */
+/* The block is empty yet. */
 static int make_block_of(struct block b, struct asked *a)
 {
 	enum { HALVES = FL_ARCH_REACH / 8 };
@@ -483,7 +484,7 @@ static bool all_stand_in(uint32_t set, uint32_t first, uint32_t end, enum fl_dec
 	return true;
 }
 
-/* Of an earlier recording's, all that is wanted now. */
+/* Use a set of an earlier recording's that has all that is wanted now. */
 static bool use_again(const struct fl_known *k, uint32_t first, uint32_t end,
 		      enum fl_decided decided)
 {
@@ -518,7 +519,7 @@ static int make_all(struct asked *a)
 	return err ? err : built;
 }
 
-/* Calls come first in a scan. */
+/* Calls come first in a scan: the last site tells whether any is due. */
 void fl_glue_make(const struct fl_known *k, uint32_t first, uint32_t end,
 		  enum fl_decided decided)
 {
@@ -548,8 +549,9 @@ struct late {
 
 enum { FIRST_BLOCK = FL_PAGE / FL_ARCH_GLUE_BYTES, LAST_BLOCK = 64 * FIRST_BLOCK };
 
-/* Each is twice the one before: to find room means to look at all mappings. Where none is
- * within reach of the module, it is of the site at `at`. Nothing jumps there yet. */
+/* Each block is twice the one before, because to find room means to look at all mappings. Where
+ * none is within reach of the module, the block is near the site at `at`. Nothing jumps there
+ * yet. */
 static int make_block(struct fl_known *k, uintptr_t at)
 {
 	struct fl_near *near = &k->near;
@@ -578,7 +580,7 @@ static int make_block(struct fl_known *k, uintptr_t at)
 	return err;
 }
 
-/* Is a glue to be had? Where there was no memory nobody looks again for a while. */
+/* Is there a glue to be had? Where there was no memory nobody looks again for a while. */
 static int have_glue(struct fl_known *k, uintptr_t at)
 {
 	uintptr_t code = (uintptr_t)k->near.code;

@@ -28,20 +28,20 @@
  *	frozen: is deferred, and made so	frozen: is deferred
  *	  at the thaw
  * INVARIANT
- *	1 A probe is on when a session wants it and nobody holds it off. Who holds off one
- *	  probe, holds it off for the first session alone.
+ *	1 A probe is on when a session wants it and nobody holds it off. A hold of a single
+ *	  probe is for the first session alone.
  *	2 While nothing is frozen, and nobody is switching, text of an armed probe is as (1)
- *	  says, but of one whose calls may be of other functions (serves): that stays on for
- *	  these, and its dispatch word is the idle one while (1) says off.
+ *	  says, except of one whose calls may be of other functions (serves): its text stays on
+ *	  for these, and its dispatch word is the idle one while (1) says off.
  *	3 `armed` of a switch is not 0 only in state ARMED.
  * WHY
  *	1 It is said in one place, text_of().
- *	2 Who changes a bit converges behind it. Of two who change bits of one probe at one
- *	  time, one of them without the lock, text may follow one and the bits say the other:
- *	  a wish without the lock and a hold never meet, as who holds single probes off is a
- *	  recorder's, beside whom a program wishes with the lock (second.c); and who holds all
- *	  off keeps text frozen meanwhile (end.c).
- *	3 A move out of ARMED takes `armed` away. It is not said to be armed before text is.
+ *	2 A thread that changes a bit converges after that. When two threads change bits of one
+ *	  probe at one time, one of them without the lock, text may follow one and the bits the
+ *	  other. But a wish without the lock and a hold never meet: only a recorder holds single
+ *	  probes off, and beside a recorder a program wishes with the lock (second.c). What
+ *	  holds all off keeps text frozen meanwhile (end.c).
+ *	3 A move out of ARMED takes `armed` away, and `armed` is not set before text is armed.
  *	All moves of all states with all bits are walked through by tests/unit/goal.c.
  */
 #include "glue.h"
@@ -86,9 +86,9 @@ int fl_goal_answer(enum fl_probe_state state)
 	return moves[state].answer;
 }
 
-/* Who finds a probe neither armed nor of a state that notes wishes looks again whether it
- * is armed: so `armed` is set before the state, and taken away behind it. Of a probe that
- * was never armed no page of switches and goals is written, nor read. */
+/* A thread that finds a probe neither armed nor in a state that notes wishes looks at `armed`
+ * again: so `armed` is set before the state, and taken away after it. For a probe that was
+ * never armed no page of switches and goals is written or read. */
 void fl_goal_move(uint32_t id, enum fl_probe_state to)
 {
 	struct fl_probe *p = &fl_table.probes[id];
@@ -107,7 +107,7 @@ void fl_goal_move(uint32_t id, enum fl_probe_state to)
 
 /* ---- what bits say ------------------------------------------------------------------ */
 
-/* Who called is asked at entries only; between windows they count. What is no call is counted
+/* Only entries ask who called; between windows they count. A point is no call, and is counted
  * where calls are timed. */
 enum fl_action fl_goal_action(uint32_t id)
 {
@@ -128,8 +128,8 @@ enum fl_action fl_goal_action(uint32_t id)
 	return fl_table.between ? FL_ACT_COUNT : action;
 }
 
-/* One that serves other functions stays on for these, though nobody wants it, or its own
- * function is seldom. */
+/* Text of a probe that serves other functions stays on for these, though nobody wants the probe
+ * or its own function is seldom. */
 static inline enum fl_state text_of(uint32_t id, uint8_t wants)
 {
 	const struct fl_switch *s = &fl_table.switches[id];
@@ -147,9 +147,9 @@ static bool is_both_ones(const struct fl_probe *p)
 	return fl_table.had_joint || (fl_table.had_second && !fl_probe_is_body(p));
 }
 
-/* Where a second session has been, what the first one does not want at this moment leads to
- * what asks it, although text is off: a thread may be in the glue yet, of an `on` that was
- * the second one's alone. Bodies are recorders' alone. */
+/* Where a second session has been, a probe that the first one does not want at this moment
+ * leads to what asks the first one's bits, although text is off: a thread may still be in the
+ * glue, because the probe was on for the second one alone. Only recorders have bodies. */
 static enum fl_action action_of_both(uint32_t id, enum fl_action first)
 {
 	if (!is_both_ones(&fl_table.probes[id]))
@@ -169,8 +169,8 @@ static __attribute__((noinline)) void converge_word(uint32_t id,
 			       action_of_both(id, action) : action);
 }
 
-/* Text and dispatch word become what the bits say. A word that does not depend on these
- * was made so when the action was set. How text is stored to is the caller's. */
+/* Text and dispatch word become what the bits say. A word that does not depend on the bits was
+ * set with the action. The caller says how text is stored to. */
 static inline enum fl_flipped converge(uint32_t id, uint8_t wants, enum fl_flip_when when,
 				       fl_switch_storing *store)
 {
@@ -194,8 +194,8 @@ static fl_switch_storing *storing(void)
 	return fl_switches_are_frozen() ? fl_switch_store_later : fl_switch_store_locked;
 }
 
-/* What is `off` by text alone has a word that is not looked at; what two sessions may want
- * has one that says whose it is, before text does. */
+/* Nobody looks at the word of a probe whose text is `off`. Where two sessions may want a probe
+ * its word says whose it is, and says so before text does. */
 static void converge_locked(uint32_t id, enum fl_flip_when when, fl_switch_storing *store)
 {
 	if (fl_table.had_second && fl_table.probes[id].go)
@@ -231,7 +231,7 @@ static uint32_t bits_of(uint32_t id)
 	return (uint32_t)fl_goal_holds(id) << 8 | load_relaxed(&fl_goal_of(id)->wants);
 }
 
-/* Who wants it otherwise says so first, and stores then. */
+/* A thread that wants the probe otherwise sets bits first, and stores to text then. */
 void fl_goal_follow(uint32_t id)
 {
 	uint32_t bits;
@@ -244,7 +244,7 @@ void fl_goal_follow(uint32_t id)
 	} while (bits != bits_of(id));
 }
 
-/* Bodies tell, and no call is recorded beside. */
+/* Do bodies tell, with no call recorded beside? */
 static bool tells_alone(uint32_t weaves)
 {
 	return weaves && !(weaves & FL_WEAVE_CALLS);
@@ -259,8 +259,8 @@ static uint8_t holds_at_first(uint32_t id)
 	       (tells_alone(fl_table.shm->weaves) ? FL_HOLD_WOVEN : 0);
 }
 
-/* From the old bytes the way to `on` is by `off`. Nobody else switches it before it is said
- * to be armed. */
+/* Text goes from the old bytes by `off` to `on`. Nobody else switches the probe before it is
+ * published as armed. */
 void fl_goal_begin(uint32_t id, enum fl_probe_state to)
 {
 	struct fl_switch *s = &fl_table.switches[id];
@@ -305,7 +305,7 @@ void fl_goal_show(uint32_t id)
 	fl_switch_store_locked(id, FL_ON, FL_FLIP_IF_OTHER);
 }
 
-/* What nobody wants goes on to lead there: a thread may be in its glue yet. */
+/* A probe that nobody wants goes on to lead to what asks: a thread may still be in its glue. */
 void fl_goal_settle(uint32_t id)
 {
 	if (fl_goal_is_wanted(id))
@@ -340,7 +340,7 @@ void fl_goal_make_off(uint32_t id)
 
 /* ---- wishes ------------------------------------------------------------------------- */
 
-/* The word comes first: who finds the action set need not look. */
+/* The word is set first: a thread that finds the action set need not look at the word. */
 void fl_goal_direct(uint32_t id, enum fl_action action)
 {
 	if (!fl_table.probes[id].go)
@@ -376,9 +376,9 @@ int fl_probe_action(uint32_t id, enum fl_action action)
 	return 0;
 }
 
-/* Of a probe that gets another handler while it is on: to store the byte that is there
- * already would cost the cores that execute it as much as a new one, some hundred
- * cycles each. */
+/* A probe that gets another handler while it is on is not stored to: the byte that is there
+ * already would cost the cores that execute it as much as a new one, some hundred cycles
+ * each. */
 static inline __attribute__((always_inline)) enum fl_flipped wish(uint32_t id,
 								  enum fl_state to)
 {
@@ -389,7 +389,7 @@ static inline __attribute__((always_inline)) enum fl_flipped wish(uint32_t id,
 	return converge(id, now, is_new ? FL_FLIP_ALWAYS : FL_FLIP_IF_OTHER, fl_switch_store);
 }
 
-/* What is not armed is data alone, is armed again later, or has a reason not to be. */
+/* A probe that is not armed is switched by data alone, is armed again later, or is refused. */
 static int wish_unarmed(uint32_t id, enum fl_state to)
 {
 	int err = moves[load_relaxed(&fl_table.probes[id].state)].answer;
@@ -399,7 +399,7 @@ static int wish_unarmed(uint32_t id, enum fl_state to)
 	return err;
 }
 
-/* Text is frozen, or the probe is not armed, or text is not this process's. */
+/* The rare cases: text is frozen or not this process's, or the probe is not armed. */
 static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state to)
 {
 	const uint8_t *armed = &fl_table.switches[id].armed;
@@ -420,8 +420,8 @@ static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state t
 				fl_switch_defer(id);
 			if (how == FL_FLIP_HELD && !fl_switches_wait_for_arming())
 				return 0;
-			/* ordering: none other. Of the wish and of what follows it: one
-			 * that is not stored again is seen by who has armed it by now */
+			/* ordering: none other. The wish before the load of `armed`: who has
+			 * armed it by now sees a wish that is not stored again */
 			__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		}
 		err = wish_unarmed(id, to);
@@ -431,7 +431,7 @@ static __attribute__((noinline)) int wish_at_length(uint32_t id, enum fl_state t
 	return err;
 }
 
-/* Nearly all are made by one store, which has a function of its own for its speed. */
+/* Nearly all switches are one store, which has a function of its own for its speed. */
 int fl_probe_switch(uint32_t id, int state)
 {
 	if (id >= fl_table.n)
@@ -448,7 +448,7 @@ bool fl_probe_is_on(uint32_t id)
 	return id < fl_table.n && fl_probe_is_switched(id) && fl_goal_is_on(id);
 }
 
-/* Most of the time of a large set passes here. */
+/* A large set spends most of its time here. */
 static uint32_t wish_all(const uint8_t *goal, uint32_t n)
 {
 	bool is_frozen = fl_switches_are_frozen();

@@ -32,22 +32,22 @@ enum fl_hold {
 	FL_HOLD_WOVEN = 128	/* an entry: its body tells all by itself */
 };
 
-/* A session's bit in fl_goal.wants. The first is the recorder's; or the program's own
- * (flick.h), where there is no recorder. The second is the program's beside a recorder. The
- * program's own has two, which differ while a set of it is being switched alone: handlers go
- * by the one that fl_table.handles is (set.c). */
+/* Sessions' bits in fl_goal.wants. The first session is the recorder's or, where there is none,
+ * the program's own (flick.h). The second one is beside a recorder. A program's own session has
+ * two bits, which differ only while a set of it is being switched: handlers go by the bit that
+ * fl_table.handles is (set.c). */
 enum {
 	FL_SESSION = 1, FL_SECOND = 2, FL_SESSION_TOO = 4, FL_SECOND_TOO = 8,
 	FL_ALONE = FL_SESSION | FL_SESSION_TOO, FL_BESIDE_RECORDER = FL_SECOND | FL_SECOND_TOO
 };
 
-/* What is wanted of a probe; the index is its id. A generation is an array of these. What
- * is in force is fl_table.in_force; the other one is where change.c stages
- * what is to be in force next, and no page of it is touched before. */
+/* What is wanted of a probe; the index is its id. A generation is an array of these.
+ * fl_table.in_force is the one that is in force. In the other one change.c stages what is to be
+ * in force next, and no page of it is touched before that. */
 struct fl_goal {
-	uint8_t wants;			/* bits of sessions; W any thread: a plain store of
-					 * all, as there is one session; with the switches'
-					 * lock where there has been a second */
+	uint8_t wants;			/* bits of sessions. With one session: W any thread, a
+					 * plain store of all; where there has been a second:
+					 * with the switches' lock */
 	uint8_t action;			/* enum fl_action of the first session; W
 					 * fl_goal_direct() */
 };
@@ -85,8 +85,8 @@ static inline bool fl_goal_is_on(uint32_t id)
 	return fl_goal_is_wanted(id) && !fl_goal_holds(id);
 }
 
-/* Is it on for the second session, which nobody holds off but with all? Or is it to be, or
- * was so before the set that is being switched. */
+/* Is it on for the second session, which nobody holds off except with all? Also true when it is
+ * to be on, or was on, in the set that is being switched. */
 static inline bool fl_goal_is_second_on(uint32_t id)
 {
 	return load_relaxed(&fl_goal_of(id)->wants) & FL_BESIDE_RECORDER &&
@@ -97,9 +97,9 @@ static inline bool fl_goal_is_second_on(uint32_t id)
 bool fl_goal_may(enum fl_probe_state from, enum fl_probe_state to);
 /* What the reader is told of such a probe: enum fl_site_state. */
 uint8_t fl_goal_told(enum fl_probe_state);
-/* What a wish for such a probe is answered: 0 when it is noted. */
+/* The answer to a wish for such a probe: 0 when it is noted. */
 int fl_goal_answer(enum fl_probe_state);
-/* Is it wished on and off? */
+/* Can it be wished on and off? */
 static inline bool fl_probe_is_switched(uint32_t id)
 {
 	return !fl_goal_answer((enum fl_probe_state)load_relaxed(&fl_table.probes[id].state));
@@ -108,42 +108,44 @@ static inline bool fl_probe_is_switched(uint32_t id)
 /* It becomes that, and the reader is told. The table is locked. */
 void fl_goal_move(uint32_t id, enum fl_probe_state to);
 
-/* Of the five functions below the caller has the switches' lock.
+/* The caller of the five functions below has the switches' lock.
  * begin: it is FOUND, and text of one to be armed is `off`; it becomes ARMED (text follows
  * from here on) or CALLING. */
 void fl_goal_begin(uint32_t id, enum fl_probe_state);
-/* Its old bytes are `off` again, and it is ARMED; what was wished meanwhile is made so. */
+/* Its text is `off` again, and no longer the old bytes: it is ARMED, and what was wished
+ * meanwhile is made so. */
 void fl_goal_resume(uint32_t id);
-/* Hold it off, or do so no more. While text is frozen it follows at the thaw. 1 when
- * that switched it, else 0. */
+/* Hold it off, or do so no more. While text is frozen, text follows at the thaw. 1 when that
+ * switched the probe, else 0. */
 uint32_t fl_goal_hold(uint32_t id, enum fl_hold);
 uint32_t fl_goal_let(uint32_t id, enum fl_hold);
-/* Text and dispatch word are as the bits say, also for who changes these meanwhile. */
+/* Text and dispatch word become as the bits say, also if another thread changes bits
+ * meanwhile. */
 void fl_goal_follow(uint32_t id);
 
-/* While what is in force changes (change.c), with the switches' lock. lead: its dispatch word
- * leads to what asks for that. show: its text is on, whoever wants it. settle: text, and the
- * word of one that is on, are as the bits say. */
+/* While what is in force changes (change.c), with the switches' lock. lead: the dispatch word
+ * leads to what asks for the generation in force. show: text is on, whoever wants it. settle:
+ * text, and the word of a probe that is on, are as the bits say. */
 void fl_goal_lead(uint32_t id);
 void fl_goal_show(uint32_t id);
 void fl_goal_settle(uint32_t id);
 
-/* Of a set that is one step, likewise: its word and text are what one of the session's bits
- * says, where that is on; and what all of them say. */
+/* In a set that is one step (set.c), likewise. show: the word is as the bits say, and text is
+ * on, because one of the session's bits says so. settle: both are as all the bits say. */
 void fl_goal_show_own(uint32_t id);
 void fl_goal_settle_own(uint32_t id);
-/* A set of which nothing is asked: each is switched by itself. While text is frozen it is
- * noted. How many were. */
+/* A set whose probes ask for nothing: each is switched by itself. While text is frozen wishes
+ * are noted. How many were made. */
 uint32_t fl_goals_wish(const uint8_t *goal, uint32_t n);
 
 /* All are held off, for good. No text is changed. */
 void fl_goal_hold_all(enum fl_hold);
-/* Text of one that is held off is `off`, while it is armed. Nothing else is written. */
+/* Text of a probe that is held off becomes `off`, if it is armed. Nothing else is written. */
 void fl_goal_make_off(uint32_t id);
 /* Its dispatch word leads to what `action` says, if it has one, as by fl_probe_action().
  * Any thread. */
 void fl_goal_direct(uint32_t id, enum fl_action);
-/* What probe `id` does at this moment of the session, as no handler was set. */
+/* What probe `id` does at this moment of the session, if no handler was set. */
 enum fl_action fl_goal_action(uint32_t id);
 /* The second session wants it, or does not. With the switches' lock. 0, or why not. */
 int fl_goal_wish_second(uint32_t id, enum fl_state);

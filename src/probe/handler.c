@@ -4,22 +4,22 @@
  * A binding is a function and its argument, never changed while anybody can come to it:
  * a thread that loaded the old one calls the old function with the old argument. Equal
  * bindings are one, so a program that alternates between a few handlers a million times
- * keeps a few. No lock is taken: who changes a handler may be a handler, or hold what
- * somebody waits for.
+ * keeps a few. No lock is taken: a thread that changes a handler may be in a handler, or hold
+ * what another thread waits for.
  *
- * PROTOCOL	of a binding that no probe has any more
- *	who waits for all that are inside (inside.c), behind his wait:
- *	apart	it is taken out of its list, of what was bound by no probe at a look
- *	idle	a wait later: who had found it in the list has bound it by now, or never
- *		does; if a probe has it, it is put back
- *	free	a wait later: who had come to it by a probe has come out
- * INVARIANT	Nobody reads what is free, but who takes it.
- * WHY	Whoever finds one in a list, takes a free one or calls one is inside meanwhile.
- *	So two waits stand between its list and the next use: behind the first one nobody
- *	can bind it, behind the second one nobody calls it. And who reads the first of the
- *	free ones takes it, or finds that another is the first: it does not come back
- *	before he is out.
- * FAILURE	Where nobody waits nothing is used again.
+ * PROTOCOL	of a binding that no probe has any more, after a thread has waited for all that
+ *		are inside (inside.c)
+ *	apart	a look found it bound to no probe: it is taken out of its list
+ *	idle	a wait later: a thread that had found it in the list has bound it by now, or
+ *		never does; if a probe has it, it is put back
+ *	free	a wait later: a thread that had come to it by a probe has come out
+ * INVARIANT	Nobody reads a free binding, except the thread that takes it.
+ * WHY	A thread that finds a binding in a list, takes a free one or calls one is inside
+ *	meanwhile. So two waits stand between the list and the next use: after the first one
+ *	nobody can bind it, after the second one nobody calls it. And a thread that reads the
+ *	first of the free ones takes it, or finds that another is the first: the one that it
+ *	read does not come back before the thread is out.
+ * FAILURE	Where nobody waits no binding is used again.
  */
 #include <sys/mman.h>
 
@@ -63,7 +63,7 @@ static bool add_page(struct page *full)
 	return true;
 }
 
-/* One that was used before, or of a page. */
+/* A binding that was used before, or a new one of a page. */
 static struct fl_binding *new_binding(void)
 {
 	struct fl_binding *b = load_acquire(&free_ones);	/* (E) pairs with (E) */
@@ -112,7 +112,8 @@ static void put_first(struct fl_binding **head, struct fl_binding *b)
 					    __ATOMIC_RELAXED));
 }
 
-/* Of two threads that add the same one both do: no harm. The caller is inside. */
+/* Two threads that add the same binding at one time both add one, which does no harm. The
+ * caller is inside. */
 static struct fl_binding *intern(void (*call)(uint32_t, void *), void *arg)
 {
 	struct fl_binding **head = list_for(call, arg);
@@ -174,10 +175,10 @@ static struct {
 	uint32_t is_taken;		/* somebody is at it; atomic */
 	uint32_t look;
 	struct fl_binding *apart, *idle;
-	uint64_t apart_turn, idle_turn;	/* who went in later does not know of them */
+	uint64_t apart_turn, idle_turn;	/* threads of later turns do not know of them */
 } tidied;				/* W who has taken it */
 
-/* Nobody else takes any out. What has a new one before it stays for another time. */
+/* Nobody else takes any out. One that has got a new one before it stays for another time. */
 static void take_apart(struct fl_binding **at)
 {
 	struct fl_binding *b;
@@ -185,7 +186,7 @@ static void take_apart(struct fl_binding **at)
 	while ((b = load_acquire(at))) {			/* (D) pairs with (D) */
 		struct fl_binding *expected = b;
 
-		/* ordering: none other, who finds it meanwhile is waited for */
+		/* ordering: none other, threads that find it meanwhile are waited for */
 		if (b->seen == tidied.look ||
 		    !__atomic_compare_exchange_n(at, &expected, load_relaxed(&b->next), false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
@@ -197,7 +198,7 @@ static void take_apart(struct fl_binding **at)
 	}
 }
 
-/* Those of `apart` that were bound all the same are in their lists again. */
+/* Bindings of `apart` that were bound all the same go back into their lists. */
 static void make_idle(void)
 {
 	for (struct fl_binding *b = tidied.apart, *later; b; b = later) {
@@ -294,7 +295,7 @@ static void hit_first(uint32_t id, uint32_t sp)
 	}
 }
 
-/* Beside a recorder what is bound is the second session's. */
+/* Beside a recorder, what is bound belongs to the second session. */
 void fl_probe_hit(uint32_t id, uint32_t sp)
 {
 	bool is_bound = load_relaxed(&fl_bindings[id]), is_first = fl_probe_is_on(id);

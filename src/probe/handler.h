@@ -10,8 +10,9 @@ struct fl_binding {
 	void (*call)(uint32_t, void *);
 	void *arg;
 	struct fl_binding *next;	/* of its list; W any */
-	struct fl_binding *later;	/* that is not in its list; W who tidies, as the next */
-	uint32_t seen;			/* at which look it was bound */
+	struct fl_binding *later;	/* of those taken out of their lists; W who tidies, as
+					 * the next */
+	uint32_t seen;			/* the last look at which it was bound */
 };
 
 /* By probe id; NULL until a handler is set. */
@@ -21,20 +22,20 @@ extern struct fl_binding **fl_bindings __attribute__((visibility("hidden")));
  * wants it at this moment. */
 void fl_handler_call(uint32_t id) __attribute__((visibility("hidden")));
 
-/* The calling thread's place among those that are inside (inside.c); NULL is one, too. */
+/* The calling thread's place among those that are inside (inside.c). */
 struct fl_inside;
 int fl_inside_open(void);
-/* From enter to leave the calling thread is waited for; it may be inside already. */
+/* From enter to leave others wait for the calling thread. It may be inside already. */
 struct fl_inside *fl_inside_enter(void);
 void fl_inside_leave(struct fl_inside *);
-/* Wait until nobody is inside who went in before; at most so long, or negative: as long as it
- * takes. *turn: whoever goes in from now on has this one or a later one. 0, -ETIMEDOUT, or
- * -EDEADLK: the caller is inside. */
+/* Wait until all who went in before this call are out: for at most wait_ms; negative: as long
+ * as it takes. *turn: whoever goes in from now on has this turn or a later one. 0, -ETIMEDOUT,
+ * or -EDEADLK: the caller is inside. */
 int fl_inside_wait(int wait_ms, uint64_t *turn);
 /* Does the program's session, or the second recorder's, want it at this moment? */
 bool fl_inside_wants(uint32_t id);
-/* Of who goes in now; and another one, from now on: who is deciding whether to call asks
- * again. */
+/* turn: the turn of a thread that goes in now. begin_turn: begin another one, so that a thread
+ * that is deciding whether to call asks again. */
 uint64_t fl_inside_turn(void);
 uint64_t fl_inside_begin_turn(void);
 

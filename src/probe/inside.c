@@ -1,10 +1,10 @@
 /*
- * inside.c - a thread runs a handler of the program's own, and who waits for its return.
+ * inside.c - a thread runs a handler of the program's own, and another waits for its return.
  *
  * Hides how it is known who is inside, at the cost of two stores a call: each thread has a
- * place of its own, where it says in which turn it went in. Who waits begins another turn,
- * and waits for those of older ones alone. So whoever goes in again and again holds up
- * nobody, and what is freed was last seen by somebody who has come out.
+ * place of its own, where it says in which turn it went in. A thread that waits begins another
+ * turn, and waits for threads of older turns alone. So a thread that goes in again and again
+ * holds up nobody, and what is freed was last seen by threads that have come out.
  *
  * PROTOCOL
  *	a thread at a probe			who waits (flick_drain)
@@ -17,21 +17,22 @@
  *	A thread that is inside already goes in and out as it is: its turn is the outermost
  *	call's. One that can have no place counts itself among `others`.
  * INVARIANT
- *	1 What nobody wants, or is bound to no probe, when a wait begins, nobody runs when
- *	  it has ended.
+ *	1 A handler that nobody wants, or that no probe has, when a wait begins runs nowhere
+ *	  when the wait has ended.
  *	2 A wait ends though threads go inside all the time.
  * WHY
- *	1 Who is not seen inside after the sync either stored `since` later than the sync,
- *	  or had come out: (C) and (D). The first loads wants and what is bound behind the
- *	  sync, too, which is a full fence of his; so does who loaded the new turn, (A) of
- *	  (B). Where he stood before does not matter: in the glue or the routine he has
- *	  decided nothing.
- *	2 Who goes in behind (B) has the new turn. Of `others` it needs a moment in which
+ *	1 A thread that is not seen inside after the sync either stored `since` later than the
+ *	  sync, or had come out: (C) and (D). The former loads wants and what is bound after
+ *	  the sync, too, which is a full fence for it; so does a thread that loaded the new
+ *	  turn, (A) of (B). Where a thread stood before does not matter: in the glue or the
+ *	  routine it has decided nothing.
+ *	2 A thread that goes in after (B) has the new turn. `others` needs a moment in which
  *	  none is inside; these are threads beyond PLACES.
  * FAILURE
  *	A thread ends inside (pthread_exit): the kernel knows it no more, and its place is
- *	passed. It leaves by longjmp(), which handlers must not: it stays inside, and waits
- *	end by their time. A fork's child has its parent's places, and waits for nobody.
+ *	passed. A handler is left by longjmp(), which is forbidden: its thread stays inside,
+ *	and waits end by their time. A fork's child has its parent's places, and waits for no
+ *	thread of these.
  */
 #include <sys/mman.h>
 
@@ -50,9 +51,10 @@ enum { PLACES = 4096, TRIES = 16, SKIP = 4096 };
 
 static struct fl_inside *places;	/* constant */
 static uint32_t n_places, next_place;	/* that have been used; where to look; atomic */
-/* Who is inside already, who can have no place, and has not looked for one. */
+/* Places of threads that are inside already, that can have none, that have not looked for
+ * one. */
 static struct fl_inside already, other, none = { .since = 1 };
-static uint64_t others;			/* of these are inside; atomic */
+static uint64_t others;			/* threads without a place that are inside; atomic */
 static uint64_t turn = 1;		/* atomic */
 static __thread struct {
 	struct fl_inside *place;
@@ -73,7 +75,7 @@ static bool has_ended(const struct fl_inside *p)
 	return fl_os_signal_thread(load_relaxed(&p->tid), 0) == -ESRCH;
 }
 
-/* A new one; else one whose thread has ended. */
+/* A new place; else one whose thread has ended. */
 static struct fl_inside *claim_place(int tid)
 {
 	uint32_t n = load_relaxed(&n_places);
@@ -99,8 +101,8 @@ static struct fl_inside *claim_place(int tid)
 	return NULL;
 }
 
-/* A handler that interrupts this may be quicker: then the place is found again when the
- * thread has ended. */
+/* A handler that interrupts this may be quicker: then the place that is found here is free
+ * again when the thread has ended. */
 static void seek_place(void)
 {
 	struct fl_inside *p;
@@ -120,13 +122,13 @@ static void seek_place(void)
 
 /* ---- in and out -------------------------------------------------------------------- */
 
-/* In which turn. */
+/* Returns in which turn. */
 static inline uint64_t go_in(struct fl_inside *p)
 {
 	uint64_t now = load_acquire(&turn);			/* (A) pairs with (B) */
 
 	store_relaxed(&p->since, now);
-	/* ordering: none other, the sync of who waits is the fence */
+	/* ordering: none other, the sync of the thread that waits is the fence */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return now;
 }

@@ -1,10 +1,10 @@
 /*
  * island.c - veneers, a page of them or some, near enough to sites whose glue is not.
  *
- * Hides where they stand: sites come ascending, several times over, so a few islands take
- * more at a time; each is within reach of the sites that lead there, and made as large as
- * can be had, up to what may follow. Code that was sealed is not written to again. To look
- * for a free page is to read all mappings, so where there was none nobody looks again close by.
+ * Hides where they stand. Sites come ascending, several times over, so a few islands take more
+ * at a time. Each is within reach of the sites that lead there, and as large as can be had, up
+ * to what may follow. Code that was sealed is not written to again. To look for a free page is
+ * to read all mappings, so where there was none nobody looks again close by.
  */
 #include "glue.h"
 
@@ -37,7 +37,7 @@ static bool find_room(struct fl_near *near, uintptr_t from, size_t want)
 	return !err;
 }
 
-/* The island that takes it; FL_ISLANDS: there is none. */
+/* The island that takes one more veneer; FL_ISLANDS: there is none. */
 static uint32_t island_for(struct fl_islands *all, uintptr_t from, size_t want)
 {
 	uint32_t i = 0;

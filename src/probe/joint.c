@@ -2,21 +2,20 @@
  * joint.c - a second recorder wants probes of a program that one records.
  *
  * It is a second session as a program's own (second.c): a bit of each probe, a dispatch word
- * that leads to FL_ACT_BOTH where it wants the probe, and sets that are one step (set.c). What
- * differs is what its probes do, which is an event or a count in its own region
- * (channel/other.c), and what is armed: what it has chosen, bodies too, and no more. So a call
- * that it does not want costs nothing of it.
+ * that leads to FL_ACT_BOTH where this session wants the probe, and sets that are one step
+ * (set.c). Two things differ. Its probes put an event or a count into its own region
+ * (channel/other.c). And what it has chosen is armed, bodies too, but no more. So a call that
+ * it does not want costs nothing of it.
  *
  * INVARIANT
  *	1 A call that both want is told to each once, with one time where both want times.
  *	2 What one is told does not depend on what the other wants, nor on whether it lives.
  * WHY
- *	1 A glue goes to one routine, and FL_ACT_BOTH does each one's. Where both time a call
- *	  its word says so by itself (FL_ACT_TWICE), but while either is being changed.
- *	2 Each has bits of its own. The first one's `holds` are not asked for the second. Who is
- *	  gone has no bits (fl_joint_close()), or is held off (fl_probes_end_first()); and a
- *	  thread that is between is told by a closed channel that nobody wants it.
- * FAILURE	What cannot be armed is refused to both, with its reason in the row.
+ *	1 A glue goes to one routine, and FL_ACT_BOTH does what each one wants. Where both time
+ *	  a call its word says so by itself (FL_ACT_TWICE), except while either is changed.
+ *	2 Each has bits of its own. The first one's `holds` are not asked for the second. A
+ *	  recorder that is gone has no bits (fl_joint_close()), or is held off
+ *	  (fl_probes_end_first()); a thread that is between the two finds its channel closed.
  */
 #include "arm.h"
 #include "goal.h"
@@ -101,7 +100,7 @@ int fl_joint_open(enum fl_action action)
 	return err;
 }
 
-/* A thread may be in the glue of what was on, and asks once more. */
+/* A thread may be in the glue of a probe that was on: it asks once more. */
 void fl_joint_close(void)
 {
 	uint64_t signals, inner;
@@ -120,8 +119,8 @@ static bool is_wanted(uint32_t id)
 	return fl_table.joint[id] == FL_WANTED || fl_table.joint[id] == FL_SELDOM;
 }
 
-/* A body is made once, for what the first recorder wants of calls: where that is their number
- * there is nothing in it that tells when one ends. */
+/* A body is made once, for what the first recorder wants of calls. Where that is their number,
+ * nothing in the body tells when a call ends. */
 static bool has_no_end(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
@@ -134,7 +133,7 @@ static bool has_no_end(uint32_t id)
 	return i != FL_NO_PROBE;
 }
 
-/* All of a function, or nothing. */
+/* Either all of a function is wanted, or it is refused to this recorder. */
 static void give_up_endless(uint32_t from)
 {
 	for (uint32_t id = from; id < fl_table.n; id++)
@@ -142,7 +141,7 @@ static void give_up_endless(uint32_t from)
 			fl_table.joint[id] = ENDLESS;
 }
 
-/* What it wants from `from` on and is not armed yet. */
+/* Arm what it wants from `from` on and what is not armed yet. */
 static void arm_wanted(uint32_t from, enum fl_moment moment)
 {
 	while (from < fl_table.n && (!is_wanted(from) || fl_probe_is_switched(from)))
@@ -196,7 +195,7 @@ static bool stage_is_on(uint8_t stage)
 	return stage == FL_STAGE_ON || stage == FL_STAGE_COUNT;
 }
 
-/* How many cannot be had: then all is as it was. */
+/* How many cannot be armed: if any, all is as it was. */
 static uint32_t arm_staged(const uint8_t *staged, uint32_t n)
 {
 	uint32_t refused = 0;
@@ -214,7 +213,7 @@ static uint32_t arm_staged(const uint8_t *staged, uint32_t n)
 	return refused;
 }
 
-/* The goals of a set, in place of what is staged. */
+/* Fill in the goals of a set by what is staged. */
 static void make_goals(uint8_t *goal, const uint8_t *staged, uint32_t n)
 {
 	for (uint32_t id = 0; id < n; id++) {

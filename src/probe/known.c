@@ -1,10 +1,9 @@
 /*
  * known.c - the modules that this process has, or had.
  *
- * Hides how one is found again: by its place, in the hash of places.c, so that a walk
- * over thousands costs a look at each. A module that a scan has found nothing in is
- * known, too, and not scanned again; it has no row in the shared table until a call in
- * it is met.
+ * Hides how a module is found again: by its place, in the hash of places.c, so that a walk
+ * over thousands costs a look at each. A module in which a scan has found nothing is known,
+ * too, and not scanned again; it has no row in the shared table until a call in it is met.
  */
 #include "known.h"
 #include "late.h"
@@ -18,7 +17,7 @@ static uint64_t key_of(uintptr_t bias)
 	return 1ull << 62 | bias;
 }
 
-/* The newest that was there; the others are behind it. */
+/* The newest one at that place; the others are behind it. */
 static uint32_t newest(uintptr_t bias)
 {
 	int i = fl_place_find(key_of(bias));
@@ -72,7 +71,7 @@ struct fl_known *fl_known_find_gone(const struct fl_module *m)
 	return NULL;
 }
 
-/* One that is gone and had nothing makes room for another. */
+/* A module that is gone and had no probes makes room for another. */
 static struct fl_known *find_empty(const struct fl_module *m)
 {
 	struct fl_known *known = fl_table.known;

@@ -10,39 +10,40 @@ struct fl_known {
 	uintptr_t lo, hi, bias;
 	uint32_t module;		/* its row in the region, or FL_NO_MODULE */
 	uint32_t first, end;		/* probes that a scan found: [first, end) */
-	uint32_t late;			/* the last that was met at a call; FL_NO_PROBE */
+	uint32_t late;			/* the last probe met at a call, or FL_NO_PROBE */
 	uint32_t seen;			/* stamp of the last walk that met it */
-	struct fl_near near;		/* of its glue, the newest block */
-	uint32_t n_block, n_spare;	/* glues there that were made before their probes,
-					 * and those that nobody has yet, the last ones */
-	uint32_t n_without;		/* so many probes go without, untried */
+	struct fl_near near;		/* of its glue for such calls, the newest block */
+	uint32_t n_block, n_spare;	/* glues in that block, made before their probes; and
+					 * how many of them, the last ones, nobody has yet */
+	uint32_t n_without;		/* so many probes go without glue, untried */
 	uint32_t before;		/* another at the same place; UINT32_MAX: none */
-	uint32_t next;			/* of those that are there */
+	uint32_t next;			/* in the list of those that are there */
 	bool gone;
-	bool may_go;			/* and nobody says so: no text of it is stored to */
+	bool may_go;			/* nobody says when: no text of it is stored to */
 };
 #define FL_NO_MODULE UINT16_MAX
 
 int fl_known_open(void);
-/* One that is there; that is gone and was the same file's; NULL. */
+/* find: a module that is there. find_gone: one that is gone, and was of the same file. Or
+ * NULL. */
 struct fl_known *fl_known_find(const struct fl_module *);
 struct fl_known *fl_known_find_gone(const struct fl_module *);
-/* A new one; NULL where there is no room. One that was gone is there again. */
+/* add: a new one; NULL where there is no room. is_back: one that was gone is there again. */
 struct fl_known *fl_known_add(const struct fl_module *);
 void fl_known_is_back(struct fl_known *);
-/* Give it a row of its own in the region: false where there is no room. Take back the one
- * that was given last. Give it one if it has none and is among those listed, which are
- * there. */
+/* give: a row of its own in the region; false where there is no room. take: the row that was
+ * given last is free again. need: give a module a row if it has none and is among those listed,
+ * which are there. */
 bool fl_known_give_row(struct fl_known *, const char *path);
 void fl_known_take_row(struct fl_known *);
 void fl_known_need_row(struct fl_known *, const struct fl_modules *listed);
-/* Its row as a module of this process: one that is shared says where the module is
- * elsewhere. FLE_FULL. */
+/* Its row as a module of this process, or FLE_FULL. A row that is shared says where the module
+ * is in another process. */
 int fl_known_own_row(const struct fl_known *);
-/* The one that is at an address, or NULL. */
+/* The module that is at an address, or NULL. */
 struct fl_known *fl_known_around(uintptr_t at);
-/* It is there, at this walk. All that are there. All that no walk since the stamp has seen:
- * they are gone. */
+/* see: the module is there, at this walk. each: all that are there. each_unseen: all that no
+ * walk since the stamp has seen: they are gone. */
 void fl_known_see(uintptr_t bias);
 void fl_known_each(void (*each)(const struct fl_known *, void *arg), void *arg);
 void fl_known_each_unseen(void (*forget)(struct fl_known *));

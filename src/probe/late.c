@@ -1,9 +1,9 @@
 /*
  * late.c - probes of profiling calls that no scan has named, met one by one.
  *
- * Hides what a call is known by at its later calls (places.c): where it returns to,
- * if that shows a site, else its function. Hides, too, how such a probe belongs to
- * its module, and goes and comes back with it.
+ * Hides what a call is known by at its later calls (places.c): the address that it returns to,
+ * if that shows a site, else its function. Hides, too, how such a probe belongs to its module,
+ * and goes and comes back with it.
  */
 #include <limits.h>
 
@@ -13,8 +13,8 @@
 #include "late.h"
 #include "os/os.h"
 
-/* What is known by a function: a kind and a form of call each. User addresses leave
- * the highest bits free. */
+/* A key for a call that is known by its function: one for each kind and form. User addresses
+ * leave the highest bits free. */
 static uint64_t key_of(uintptr_t function, enum fl_kind kind, uint8_t form)
 {
 	return 1ull << 63 | (uint64_t)(kind == FL_EXIT) << 62 |
@@ -23,8 +23,8 @@ static uint64_t key_of(uintptr_t function, enum fl_kind kind, uint8_t form)
 
 /* ---- asked at each call -------------------------------------------------------- */
 
-/* Whoever is still to decide about it holds the agent's lock: ask again there. A
- * module that is gone had other calls here. */
+/* False: a thread that is still to decide about the probe holds the agent's lock, so ask again
+ * with that lock. In a module that is gone other calls were here. */
 static bool is_decided(uint32_t id)
 {
 	/* (A) pairs with (B) in goal.c */
@@ -52,8 +52,8 @@ int fl_probe_virtual_ready(uintptr_t function, enum fl_kind kind, uint8_t form)
 
 /* ---- whose module ---------------------------------------------------------------- */
 
-/* Where the loader says nothing, nobody has listed what came later, and the loader was not
- * told that it is to stay. */
+/* For a module that nobody has listed, because the loader says nothing, and that the loader was
+ * not told to keep. */
 static struct fl_known *know_mapped(uintptr_t at)
 {
 	struct fl_known *k = NULL;
@@ -71,9 +71,9 @@ static struct fl_known *know_mapped(uintptr_t at)
 	return k;
 }
 
-/* The module around `at`, or NULL; with a row, made for one in which no scan found a
- * site, unless there is no room. The loader is not asked: who is in it may wait for a
- * lock that the caller's program has. */
+/* The module around `at`, or NULL. It gets a row if it has none, because no scan found a site
+ * in it, unless there is no room. The loader is not asked: a thread inside the loader may wait
+ * for a lock that the caller's program has. */
 static struct fl_known *module_around(uintptr_t at)
 {
 	struct fl_known *k = fl_known_around(at);
@@ -87,7 +87,7 @@ static struct fl_known *module_around(uintptr_t at)
 
 /* ---- a call that has a site -------------------------------------------------------- */
 
-/* A scan tells sites by provider, and ascending. */
+/* A scan lists sites by provider, and ascending. */
 static int find_scanned(const struct fl_known *k, uintptr_t at)
 {
 	const struct fl_shm_site *sites = fl_table.sites;
@@ -109,7 +109,7 @@ static void count_met(void)
 	__atomic_fetch_add(&fl_table.shm->n_met, 1, __ATOMIC_RELAXED);
 }
 
-/* A library's may have been inlined in the module `k`. */
+/* A function of a library may have been inlined in the module `k`. */
 static void own_function(uint32_t id, const struct fl_known *k)
 {
 	struct fl_shm_site *s = &fl_table.sites[id];
@@ -162,7 +162,7 @@ static int add(const struct fl_site *s, bool *is_new)
 	return id;
 }
 
-/* What was noted, and not of a module that is gone; be it still to be decided about. */
+/* What was noted, unless its module is gone; it may still be to be decided about. */
 static int find_there(uint64_t key)
 {
 	int id = fl_place_find(key);
@@ -170,7 +170,7 @@ static int find_there(uint64_t key)
 	return id >= 0 && fl_table.probes[id].state == FL_PROBE_GONE ? -ENOENT : id;
 }
 
-/* What cannot be noted is not taken in: it would be, again at each call. */
+/* A call that cannot be noted is not taken in: it would be taken in anew each time. */
 int fl_probe_add(const struct fl_site *s, bool *is_new)
 {
 	uintptr_t ret = s->at + s->room;
@@ -247,7 +247,7 @@ void fl_probe_no_site(uintptr_t ret)
 
 /* ---- met by another process ------------------------------------------------------------ */
 
-/* By the address of its return, which a row does not have. */
+/* Find it by the address that it returns to, which a row does not have. */
 static bool find_here(struct fl_site *out, const struct fl_shm_site *row, uintptr_t by)
 {
 	enum { LONGEST = 8 };		/* bytes of a call */
@@ -259,7 +259,7 @@ static bool find_here(struct fl_site *out, const struct fl_shm_site *row, uintpt
 	return false;
 }
 
-/* Two processes that ran at the same time may both have brought it. */
+/* Two processes that ran at the same time may both have brought the same call. */
 static bool take_met(struct fl_known *k, uint32_t id, const struct fl_shm_module *m)
 {
 	const struct fl_shm_site *row = &fl_table.rows[id];
@@ -318,8 +318,8 @@ void fl_late_forget(const struct fl_known *k)
 	}
 }
 
-/* What has no site comes back with the module that its function is in; and another
- * module's calls may have been noted since. */
+/* A probe without a site comes back with the module that its function is in. Calls of another
+ * module may have been noted since. */
 uint32_t fl_late_revive(const struct fl_known *k)
 {
 	struct fl_table *t = &fl_table;

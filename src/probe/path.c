@@ -1,24 +1,24 @@
 /*
- * path.c - a thread's path sums, where what second bodies do does not know what to do.
+ * path.c - a thread's path sums, where code in second bodies does not know what to do.
  *
- * A thread has a frame of paths for each of its open calls that have some, the innermost last:
- * whose it is, and the sum. Whose the address says where the call's way back lies. An entry
- * takes the next frame, an exit gives it back. Nothing else knows of a call that is left by
- * longjmp(), an exception or a switch of stacks: so whoever adds or tells looks first whether
- * the last frame is its own.
+ * A thread has a frame of paths for each of its open calls that have some, the innermost last.
+ * The frame has the sum, and its owner: the address where the call's way back lies. An entry
+ * takes the next frame, an exit gives it back. Nobody gives back the frame of a call that is
+ * left by longjmp(), an exception or a switch of stacks: so whoever adds or tells looks first
+ * whether the last frame is its own.
  *
  * INVARIANT  While the last frame is a call's, the sum is of its path from its last begin.
  * WHY	1  Each call that has paths takes a frame at its entry. Frames of calls that stand there
  *	   or below are dead then, or on another stack, and are dropped before. So a dead
  *	   call's frame is not taken for a new one's.
- *	2  A frame has its owner last when it is taken, and none from its end on: a signal's
- *	   handler that comes in between takes those behind it and gives them back.
- *	3  A call whose frame is not the last one has others above it, dead or on another stack,
- *	   which are dropped, or was dropped itself. Then its path is told as dropped where it
- *	   ends, and the next one begins anew.
- * A call that goes on in another thread, as coroutines may, has no frame there; in its first
- * thread it goes on with the one it had, if nobody has dropped that: the sum is then of the
- * parts that it had there, and may be no path's number. So whoever counts looks at that, too.
+ *	2  A frame gets its owner last when it is taken, and has none from its end on: a signal
+ *	   handler that comes in between takes frames behind it and gives them back.
+ *	3  If a call's frame is not the last one, either frames above it are dead or on another
+ *	   stack, and are dropped; or the call's own frame was dropped. In that case its path is
+ *	   told as dropped where it ends, and the next one begins anew.
+ * A call that goes on in another thread, as coroutines may, has no frame there. Back in its
+ * first thread it has the frame that it had, if nobody has dropped that: the sum is then of the
+ * parts that ran there, and may be no path's number. So whoever counts looks at that, too.
  */
 #include <sys/mman.h>
 
@@ -29,8 +29,9 @@ __thread uintptr_t fl_path;
 
 enum { BYTES = FL_PATH_FRAMES, MAPPED_BYTES = 2 * BYTES + FL_PAGE };
 
-/* By slot: who has a slot is alone with it, and its memory is the next one's. What fork's
- * child copied is not given away: a thread of it may go on there with another slot. */
+/* By slot: the thread that has a slot is alone with it, and leaves its memory to the slot's
+ * next one. What fork's child copied is not given away: a thread of the child may go on there
+ * with another slot. */
 static struct {
 	char *of[FL_MAX_SLOTS];
 	const struct fl_region *region;
@@ -108,7 +109,7 @@ static void end_last(void)
 	fl_path -= sizeof(struct fl_path_frame);
 }
 
-/* Those of calls below `to`. */
+/* Drop the frames of calls below `to`. */
 static void drop_below(uintptr_t to)
 {
 	while (fl_path && last_frame()->owner && last_frame()->owner < to)
@@ -133,7 +134,7 @@ static void begin_anew(const struct fl_path_tell *t, uintptr_t frame)
 	fl_os_signals_restore(&signals);
 }
 
-/* The call's frame, the last one then; NULL: it was dropped. With signals blocked. */
+/* Make the call's frame the last one; NULL: it was dropped. With signals blocked. */
 static struct fl_path_frame *find_last_own(uintptr_t frame)
 {
 	drop_below(frame);
@@ -175,7 +176,7 @@ static uint32_t number_of_sum(const struct fl_path_tell *t, uint32_t sum)
 	return t->cell < FL_PATH_CELLS ? sum : sum / FL_PATH_CELL_BYTES;
 }
 
-/* Tells the path of the call's frame; the frame. */
+/* Tell the path of the call's frame. The frame. */
 static struct fl_path_frame *tell_own(const struct fl_path_tell *t, uintptr_t frame)
 {
 	struct fl_path_frame *f = find_last_own(frame);
@@ -220,7 +221,7 @@ void fl_path_done_cold(const struct fl_path_tell *t, uintptr_t frame)
 	fl_os_signals_restore(&signals);
 }
 
-/* No sum of a path: the call was begun in the original (copy/home.c). */
+/* The sum is no path's, because the call was begun in the original (copy/home.c). */
 void fl_path_home_cold(const struct fl_path_tell *t, uintptr_t home)
 {
 	fl_path_put(t->probe, FLICK_PATH_DROPPED);

@@ -6,7 +6,7 @@
 
 #include "table.h"
 
-/* A call that has paths, and its sum. */
+/* An open call that has paths, and its sum. */
 struct fl_path_frame {
 	uint64_t owner;			/* where its way back lies; 0: nobody's */
 	uint32_t sum, unused;
@@ -20,7 +20,7 @@ _Static_assert(offsetof(struct fl_path_frame, owner) == FL_PATH_OWNER &&
 	       offsetof(struct fl_path_frame, sum) == FL_PATH_SUM &&
 	       sizeof(struct fl_path_frame) == 16, "layout.h");
 
-/* routines.S. */
+/* In routines.S. */
 FL_HIDDEN void fl_path_enter(void);
 FL_HIDDEN void fl_path_add(void);
 FL_HIDDEN void fl_path_cut(void);
@@ -30,7 +30,7 @@ FL_HIDDEN void fl_path_done(void);
 FL_HIDDEN void fl_path_only(void);
 FL_HIDDEN void fl_path_home(void);
 
-/* Where these end that do not find the call to be the owner, or have no room. */
+/* The ends of these where the last frame is not the call's, or there is no room. */
 FL_HIDDEN void fl_path_enter_cold(const struct fl_path_tell *, uintptr_t frame);
 FL_HIDDEN void fl_path_add_cold(const struct fl_path_tell *, uintptr_t frame);
 FL_HIDDEN void fl_path_cut_cold(const struct fl_path_tell *, uintptr_t frame);

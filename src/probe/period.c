@@ -1,8 +1,8 @@
 /*
  * period.c - when calls of a function are timed, counted alone, or off.
  *
- * Hides a function's sites: which of them are its own, what its entries do, which exits are
- * held off; and which functions wait for calls of theirs to be timed again.
+ * Hides a function's sites: which of them are its own, what its entries do, and which exits are
+ * held off; and which functions wait until their calls are timed again.
  *
  * PROTOCOL	of a function
  *	timed	entries SAMPLE, exits on	K have begun, and one has
@@ -16,29 +16,30 @@
  *	A timed call that lasts is let go: look-ups off, until an epoch of its group begins.
  *	period	its number, and how many timed calls are open, in one word
  * INVARIANT  While a thread has a frame of a function's period it sees all of that
- *	function's entries and exits, unless it was let go.
+ *	function's entries and exits, unless the frame's call was let go.
  * WHY	A frame counts as open before `is_off` is looked at, and `is_off` is set before the
- *	period ends: so who finds a new period and pushes no frame finds it off, (E) of (F).
- *	A period ends only while none is open, or what is open is given up: frames of older
- *	periods are never matched. What no longer has a thread is open until then.
- *	An indirect jump that is looked up costs a loop of such jumps as much again, as long
- *	as the call is timed. The next one of a call that was let go leads into the original,
- *	which it leaves without an exit. Its frame is older than `let_go`: that it was left
- *	shows by what comes above it, and it is told as given up (sample.c).
- * FAILURE	A handler that siglongjmp() leaves, or an end of the thread, between the count
- *	and the frame: exits stay on as long as there is credit for them.
+ *	period ends: so a thread that enters the new period finds the function off, until it
+ *	is begun again, and pushes no frame, (E) of (F). A period ends only while no timed call
+ *	is open, or when the open ones are given up: frames of older periods are never matched.
+ *	A call whose thread has ended is open until then.
+ *	Look-ups double what a loop of indirect jumps costs, as long as its call is timed. When
+ *	a call was let go, its next such jump leads into the original, which the call leaves
+ *	without an exit. Its frame is older than `let_go`: what comes above the frame shows
+ *	that the call was left, and it is told as given up (sample.c).
+ * FAILURE	A handler is left by siglongjmp(), or the thread ends, between the count and the
+ *	frame: exits stay on as long as there is credit for them.
  */
 #include "goal.h"
 #include "period.h"
 #include "pick.h"
 #include "switch.h"
 
-/* Index + 1 of functions whose calls are not timed; W with the switches' lock, as what
- * fl_function says is. */
+/* First of the functions whose calls are not timed, index + 1. W with the switches' lock, as
+ * are the fields of fl_function that say so. */
 static uint32_t off_head;
 static uint32_t switch_head;		/* likewise of those that have look-ups */
 
-/* Both are of one table. What an earlier recorder's was would lead into this one's. */
+/* Both lists are of one table: an earlier recorder's would lead into this one's functions. */
 void fl_period_open(void)
 {
 	off_head = switch_head = 0;
@@ -50,7 +51,7 @@ static bool is_wanted_exit(uint32_t id)
 	       fl_table.sites[id].kind != FL_AT_POINT;
 }
 
-/* What the entries do: data, and no thread fetches code anew. */
+/* Set what the entries do. It is data, so no thread fetches code anew. */
 static void direct_entries(const struct fl_function *f, enum fl_action action)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
@@ -58,15 +59,14 @@ static void direct_entries(const struct fl_function *f, enum fl_action action)
 			fl_goal_direct(id, action);
 }
 
-/* An exit that other functions share is theirs, too, while this one is off. */
+/* An exit that other functions share stays on for these while this one is off. */
 static bool is_own_exit(uint32_t id)
 {
 	return is_wanted_exit(id) && !fl_table.probes[id].is_shared;
 }
 
-/* Of all its probes that are so. The switches' lock is held, here and below but in
- * fl_period_stop(). How
- * many were switched. */
+/* Set `who` of all its probes that are so. How many were switched. The switches' lock is held,
+ * here and below, except in fl_period_stop(). */
 static uint32_t set_holds(const struct fl_function *f, bool (*is_so)(uint32_t id),
 			  uint32_t (*set)(uint32_t id, enum fl_hold who), enum fl_hold who)
 {
@@ -93,7 +93,7 @@ static uint32_t let_exits(const struct fl_function *f)
 	return set_holds(f, is_wanted_exit, fl_goal_let, FL_HOLD_SAMPLED);
 }
 
-/* Between windows. */
+/* For the time between windows. */
 static uint32_t hold_entries(const struct fl_function *f)
 {
 	return set_holds(f, fl_goal_wants_entry, fl_goal_hold, FL_HOLD_SELDOM);
@@ -129,7 +129,7 @@ void fl_period_unlist_all(void)
 
 /* ---- periods -------------------------------------------------------------------------- */
 
-/* Begin a new period, in which no call is open. False: one is, and it is waited for. */
+/* Begin a new period, in which no call is open. False: a call is open, and is waited for. */
 static bool end_period(struct fl_function *f, enum fl_open_calls open)
 {
 	uint64_t now = load_relaxed(&f->period);
@@ -146,8 +146,8 @@ static bool end_period(struct fl_function *f, enum fl_open_calls open)
 	return true;
 }
 
-/* fl_period_begin() is under the same lock, so nobody who was held up in here switches off
- * what is on again. */
+/* fl_period_begin() is under the same lock, so a thread that was held up in here never switches
+ * off what is on again. */
 void fl_period_stop(struct fl_function *f, enum fl_open_calls open)
 {
 	uint64_t signals;
@@ -187,7 +187,7 @@ void fl_period_note_switch(uint32_t id)
 	switch_head = p->function + 1;
 }
 
-/* Other calls of it are counted until its group is timed again. */
+/* Other calls of the function are counted until its group is timed again. */
 static uint32_t let_go(struct fl_function *f)
 {
 	f->is_let = 1;
@@ -223,9 +223,10 @@ bool fl_period_let_go(uint64_t now_ns, uint32_t *switched)
 
 /* ---- on again ------------------------------------------------------------------------- */
 
-/* No locked instruction: it would wait until the code of the function before has
- * come from the core that runs it. Whose exits are on, as timed calls are open, keeps
- * its period. Else nobody but who enters while it is off changes that, for a moment. */
+/* There is no locked instruction here: it would wait until the code of the function before has
+ * come from the core that runs it. A function whose exits are on, because timed calls are open,
+ * keeps its period. Otherwise only a thread that enters while the function is off changes the
+ * period, for a moment. */
 uint32_t fl_period_begin(struct fl_function *f)
 {
 	uint32_t n = 0;
@@ -242,7 +243,7 @@ uint32_t fl_period_begin(struct fl_function *f)
 		f->is_quiet = 0;
 		n += let_exits(f);
 	}
-	/* ordering: none, who sees it late is one of those that count */
+	/* ordering: none, a thread that sees it late counts its call */
 	store_release(&f->is_off, 0);
 	direct_entries(f, FL_ACT_SAMPLE);
 	return n + let_entries(f);
@@ -271,7 +272,7 @@ uint32_t fl_period_count(struct fl_function *f)
 	return let_entries(f);
 }
 
-/* What is open in a window and has not ended is no sample. */
+/* A timed call that is still open when its window ends is no sample. */
 uint32_t fl_period_shut(struct fl_function *f)
 {
 	uint32_t n;
@@ -283,9 +284,9 @@ uint32_t fl_period_shut(struct fl_function *f)
 	return n + hold_exits(f);
 }
 
-/* Another thread may have been at any step of fl_period_stop(): the function's sites are on
- * in part, or it is not on the list. Turns are under the table's lock, so what is not `is_off`
- * is on. */
+/* Another thread may have been at any step of fl_period_stop(): some of the function's sites
+ * are on, or it is not on the list. Turns are under the table's lock, so all of a function that
+ * is not `is_off` is on. */
 void fl_period_in_child(struct fl_function *f)
 {
 	if ((uint32_t)f->period)

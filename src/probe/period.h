@@ -1,7 +1,7 @@
 /*
  * period.h - private to probe/: when calls of a function are timed, counted alone, or off
- * (period.c). But for enter, leave and stop the caller has the switches' lock; those that
- * say so return how many probes they switched.
+ * (period.c). The caller has the switches' lock, except for enter, leave, is_last and stop.
+ * Where "How many" is returned, it is the number of probes that were switched.
  */
 #ifndef FL_PERIOD_H
 #define FL_PERIOD_H
@@ -24,7 +24,7 @@ static inline uint32_t fl_period_enter(struct fl_function *f)
 	return fl_period_number(__atomic_fetch_add(&f->period, 1, __ATOMIC_ACQ_REL));
 }
 
-/* One of that period has ended. True: it was the last one, and no more begin. */
+/* A timed call of that period has ended. True: it was the last open one, and no more begin. */
 static inline bool fl_period_leave(struct fl_function *f, uint32_t number)
 {
 	uint64_t now = load_relaxed(&f->period);
@@ -38,7 +38,7 @@ static inline bool fl_period_leave(struct fl_function *f, uint32_t number)
 	return (uint32_t)now == 1 && load_relaxed(&f->is_off);
 }
 
-/* Has that period ended, and no other one since? */
+/* Has that period ended, and no later one? */
 static inline bool fl_period_is_last(const struct fl_function *f, uint32_t number)
 {
 	/* (E) pairs with (F) in period.c */
@@ -55,30 +55,31 @@ static inline uint32_t fl_period_group(const struct fl_function *f)
 /* A timed call that is open for so long is let go, if it looks up where it jumps. */
 enum { FL_LASTS_US = 20000 };
 
-/* What becomes of timed calls that are open: they are waited for, or are no samples. */
+/* What becomes of timed calls that are open: they are waited for, or given up as no samples. */
 enum fl_open_calls { FL_WAIT_FOR_OPEN, FL_GIVE_UP_OPEN };
 
 /* Entries count from now on; exits go off when the last timed call has ended, or at once.
- * Again for a function that is off: one of its sites was found and armed since. Any thread,
- * and nobody waits: where another thread switches, or modules are being unloaded, the next
- * call tries again. */
+ * Called again for a function that is off when one of its sites was found and armed since. Any
+ * thread, and nobody waits: where another thread switches, or modules are being unloaded, the
+ * next call tries again. */
 void fl_period_stop(struct fl_function *, enum fl_open_calls);
-/* Calls of it are timed; of all of a group that are off. How many were switched. */
+/* Calls of the function are timed from now on; of all functions of a group that are off. How
+ * many. */
 uint32_t fl_period_begin(struct fl_function *);
 uint32_t fl_period_begin_group(uint32_t group);
-/* Its calls are counted, and not timed. How many were switched. */
+/* Its calls are counted, and not timed. How many. */
 uint32_t fl_period_count(struct fl_function *);
-/* All of it is off, and what is open is given up. How many were switched. */
+/* All of its probes are off, and calls that are open are given up. How many. */
 uint32_t fl_period_shut(struct fl_function *);
-/* Probe `id` is armed: is it a look-up? At a turn: those of calls that last go off. True: some
- * may have to soon. */
+/* note_switch: probe `id` is armed; is it a look-up? let_go, at a turn: look-ups of calls that
+ * last go off. True: some may have to soon. */
 void fl_period_note_switch(uint32_t id);
 bool fl_period_let_go(uint64_t now_ns, uint32_t *switched);
-/* It awaits the turn of its group; does so no more; nobody does. */
+/* list: the function awaits the turn of its group; unlist: no more; all: no function does. */
 void fl_period_list(struct fl_function *);
 void fl_period_unlist(const struct fl_function *);
 void fl_period_unlist_all(void);
-/* In fork's child: no call is open, and what another thread had begun is finished. */
+/* In fork's child: no call is open, and what another thread had begun is finished here. */
 void fl_period_in_child(struct fl_function *);
 
 #endif

@@ -1,27 +1,27 @@
 /*
  * pick.c - which calls of a function are timed: in its epoch some of them, a round.
  *
- * Hides how they are chosen. Of what is called more often they are a call in `gap`, at
- * random, and some calls pass before the first. By the clock alone, all in a row, a program
- * would choose: of calls of which each fiftieth is long nearly all epochs begin in a long
- * one, and the next ones are short. By how far apart calls were in a round it is known how
- * many calls the next one's stand for, so that phases in which a function is called rarely
+ * Hides how they are chosen. Where a function is called more often, one call in `gap` is timed,
+ * at random, and some calls pass before the first one. If the clock alone chose, all in a row,
+ * the program would choose: where each fiftieth call is long, nearly all epochs begin in a long
+ * call, and the next calls are short. How far apart calls were in a round tells how many calls
+ * each timed one of the next round stands for: so phases in which a function is called rarely
  * count as little as they are.
  */
 #include "pick.h"
 
 enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
 
-/* The first calls in a window meet code and counters that their core has not, and are not
- * what nearly all calls are: of a function of ten ns they took five hundred. Who is called
- * as often as a seldom function soon has others. */
+/* The first calls in a window meet code and counters that their core has not, and are not like
+ * nearly all calls: in a function of ten ns they took five hundred. A function that is called
+ * as often as a seldom one soon has others. */
 enum { COLD_CALLS = 32 };
 
-/* Of those the timed ones stand apart: in one that calls itself they would lie in one
+/* Timed calls in a window stand apart: in a function that calls itself they would lie in one
  * another, and all be open when the round ends, which makes code and data cold once more. */
 enum { WINDOW_GAP = 8 };
 
-static uint64_t epoch_ticks;		/* of late; 0: not known. R any */
+static uint64_t epoch_ticks;		/* how long epochs are of late; 0: not known. R any */
 
 static uint32_t draw(uint32_t below)
 {
@@ -59,14 +59,13 @@ void fl_sample_space(uint32_t id, uint32_t gap)
 	store_relaxed(&f->wait, gap > 1 ? draw(gap) : 0);
 }
 
-/* K for each epoch of a cycle of all groups. At first, when all functions are timed, K
- * alone. */
+/* K for each epoch of a cycle of all groups; K alone at first, when all functions are timed. */
 uint32_t fl_pick_most(void)
 {
 	return fl_table.session->samples * (load_relaxed(&epoch_ticks) ? FL_GROUPS : 1);
 }
 
-/* Of the round that has just ended, in ticks. */
+/* Ticks from one call to the next in the round that has just ended. */
 static uint64_t pace_of(const struct fl_function *f, uint64_t took)
 {
 	const uint64_t gap = load_relaxed(&f->gap) + !f->gap, calls = fl_pick_most() * gap;
@@ -92,8 +91,8 @@ bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
 	return true;
 }
 
-/* A round stands for all of a cycle; one that is as long as an epoch, as it seems, for its
- * own calls, since others follow at once. True: it is shorter. */
+/* A round stands for all of a cycle. A round that seems to be as long as an epoch stands for
+ * its own calls, since others follow at once. True: it is shorter. */
 static bool learn_rate(struct fl_function *f)
 {
 	uint64_t pace = load_relaxed(&f->pace), epoch = load_relaxed(&epoch_ticks), stands;

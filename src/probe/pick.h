@@ -4,16 +4,16 @@
 
 #include "table.h"
 
-/* Is the call that begins to be timed? Its function's entries are. Any thread. */
+/* Is the call that begins to be timed? Entries of its function are timed now. Any thread. */
 bool fl_pick_takes(struct fl_function *);
-/* How many of its calls are a round. */
+/* How many timed calls of a function make a round. */
 uint32_t fl_pick_most(void);
-/* So many have begun. True: that took an epoch or more, so the next ones are timed as well.
- * Any thread. */
+/* So many timed calls have begun. True: that took an epoch or more, so the next calls are timed
+ * as well. Any thread. */
 bool fl_pick_goes_on(struct fl_function *, uint64_t now);
-/* Its epoch begins. With the switches' lock, as the next one. */
+/* An epoch of its group begins. With the switches' lock, as the next one. */
 void fl_pick_begin(struct fl_function *);
-/* The first group's turn begins, and epochs are of some length. */
+/* The turn of the first group begins, in epochs that have a length. */
 void fl_pick_note_cycle(void);
 
 #endif

@@ -1,10 +1,10 @@
 /*
  * places.c - what was found out about a profiling call at its first.
  *
- * Hides a hash from what a call is known by, the address it returns to or its
- * function, to what it led to. It is asked at each call that no glue serves, so it
- * is asked without a lock. It grows, and forgets nothing: what lies where a module
- * was unloaded is for the caller to see, by the state of the probe that is found.
+ * Hides a hash. Its key is what a call is known by: the address it returns to, or its function.
+ * It is asked at each call that no glue serves, so it is asked without a lock. It grows, and
+ * forgets nothing: where a module was unloaded, the caller sees that by the state of the probe
+ * that is found.
  *
  * PROTOCOL
  *	who notes (the table is locked)		who asks (any thread)
@@ -13,8 +13,8 @@
  *	map is half full: the same in the	load cell->what		(B)
  *	next, and then map = next	(C)
  * INVARIANT
- *	1 Who finds a key finds what was noted with it, or noted later.
- *	2 Who finds none is told that none is known, and asks again with the lock.
+ *	1 A thread that finds a key finds what was noted with it, or noted later.
+ *	2 A thread that finds none is told that none is known, and asks again with the lock.
  * WHY
  *	1 (A) pairs with (B); (C) pairs with (D). A cell keeps its key for good.
  *	2 A thread may still look at a map that has been replaced. It stays mapped, and
@@ -90,7 +90,7 @@ static void put(struct map *m, uint64_t key, int what)
 	store_release(&c->key, key);				/* (A) pairs with (B) */
 }
 
-/* The next map, with all that is in this one. */
+/* Make the next map, with all that is in this one. */
 static void grow(void)
 {
 	struct map *m = map + 1;
@@ -119,7 +119,7 @@ int fl_place_note(uint64_t key, int what)
 	return 0;
 }
 
-/* What an earlier use has left is for nobody. */
+/* What an earlier use has left is for nobody: begin empty. */
 void fl_places_open(void)
 {
 	__builtin_memset(first, 0, sizeof first);

@@ -1,11 +1,11 @@
 /*
  * sample.c - a call that is timed, in the thread that makes it.
  *
- * The profiler of paper 1 section 9, but for which calls it times: the K of a function that
- * begin first in an epoch, or one in so many (pick.c). When K have begun its entries count,
- * and when those have ended, however long they take, its exits go off (period.c). What an
- * entry does is data. So each call is counted, few are timed, and which does not depend on
- * how long they last.
+ * The profiler of paper 1 section 9, except for which calls it times: the K of a function that
+ * begin first in an epoch, or one in so many (pick.c). When K have begun the function's entries
+ * count, and when those have ended, however long they take, its exits go off (period.c). What
+ * an entry does is data. So each call is counted, few are timed, and which ones does not depend
+ * on how long they last.
  *
  * A call is paired here (frames.c), so what reaches the reader is only whole samples, an
  * entry and an exit record side by side. Hides what probes took of a call, and what becomes
@@ -14,9 +14,9 @@
 #include "period.h"
 #include "pick.h"
 
-/* What probes of this thread have taken up to here, of that which a timed call of `f` has
- * in it: of calls that were timed or looked at; and of calls of `f`, whose exits are on,
- * and are counted, as long as one is timed. */
+/* The time that probes of this thread have taken so far, as far as a timed call of `f` may have
+ * it inside: probes of calls that were timed or looked at; and exits of `f`, which are on, and
+ * counted, as long as a call of it is timed. */
 static uint64_t spent_in(const struct fl_frames *of, const struct fl_function *f)
 {
 	enum { MOST = 8 };
@@ -32,7 +32,7 @@ static uint64_t spent_in(const struct fl_frames *of, const struct fl_function *f
 	return of->spent + ended * fl_table.session->probes_take.counted[is_bare];
 }
 
-/* A call was not timed, and it took longer to find that out than to count it. */
+/* A call was not timed, and to find that out took longer than to count it. */
 static void note_look(struct fl_frames *of, const struct fl_probe *p)
 {
 	of->spent += fl_table.session->probes_take.looked[p->bare];
@@ -44,8 +44,8 @@ static void leave_call(struct fl_function *f, uint32_t generation)
 		fl_period_stop(f, FL_WAIT_FOR_OPEN);
 }
 
-/* Where others have their stack pointers the entry says what probes in it took, and the end
- * what it stands for. */
+/* In place of the stack pointer, the entry's record says what probes in the call took, and the
+ * end's record how many calls it stands for. */
 static void put_sample(const struct fl_frames *of, const struct fl_frame *f, uint32_t end,
 		       uint64_t ended)
 {
@@ -60,7 +60,7 @@ static void put_sample(const struct fl_frames *of, const struct fl_frame *f, uin
 	fl_channel_put_pair(pair);
 }
 
-/* It has lasted at least until then. Of what has no thread any more nobody tells. */
+/* The call has lasted at least until `tsc`. Nobody tells of a call whose thread has gone. */
 static void tell_until(const struct fl_frame *frame, uint64_t tsc)
 {
 	const struct fl_slot *slot = fl_channel_own_slot();
@@ -70,8 +70,8 @@ static void tell_until(const struct fl_frame *frame, uint64_t tsc)
 			   fl_typed(FLICK_TYPE_GIVEN_UP, frame->probe), tsc);
 }
 
-/* Its period has ended, and no other one since. What its thread has left meanwhile it has
- * not told. */
+/* The frame's period has ended, and none since: the call has lasted at least until then. What
+ * its thread has left meanwhile, the thread has not told. */
 static void tell_given_up(const struct fl_frame *frame)
 {
 	const struct fl_function *f = &fl_table.functions[frame->function];
@@ -80,7 +80,8 @@ static void tell_given_up(const struct fl_frame *frame)
 		tell_until(frame, load_relaxed(&f->gave_up));
 }
 
-/* It was let go, and is found left: not before its thread was seen last, or it was let go. */
+/* The call was let go, and is found left: it lasted until its thread was seen last or, if that
+ * is later, until it was let go. */
 static void tell_let_go(const struct fl_frame *frame)
 {
 	const struct fl_slot *slot = fl_channel_own_slot();
@@ -122,9 +123,9 @@ static void push(struct fl_frames *of, struct fl_function *f, struct fl_frame *f
 	fl_frames_take_out_since(of, came);
 }
 
-/* Of a function that is off an entry may come here that was found since, or whose
- * thread had loaded where to go; and each that no glue serves. Or the last one of a round
- * has not ended. */
+/* An entry of a function that is off comes here if it was found since, if its thread had loaded
+ * where to go before, or if no glue serves it. Or else the last call of a round has not
+ * ended. */
 static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 {
 	struct fl_function *f = &fl_table.functions[p->function];
@@ -152,7 +153,8 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 	fl_frames_take_out_since(of, now);
 }
 
-/* What a window counts stands for more; where calls are timed there are too few for that. */
+/* What a window counts stands for more calls. A window that times calls has too few for that,
+ * and counts none. */
 static void count_call(const struct fl_probe *p)
 {
 	if (!load_relaxed(&fl_seldom_window.is_timing) ||
@@ -175,8 +177,8 @@ static void begin(struct fl_frames *of, const struct fl_probe *p, uint32_t sp)
 	note_look(of, p);
 }
 
-/* When the last one of a round has ended, so that it has not what that takes: not the
- * switches, and not that code and data come next which were not used for long. */
+/* A round is stopped when its last call has ended, so that no timed call contains what stopping
+ * takes: the switches, and code and data that were not used for long. */
 static void end_round(struct fl_function *f, uint64_t now)
 {
 	if (!load_relaxed(&f->is_off) && load_relaxed(&f->begun) >= fl_pick_most() &&
@@ -196,7 +198,7 @@ static void end_sample(struct fl_frames *of, struct fl_frame f, uint32_t exit, u
 	fl_frames_take_out_since(of, now);
 }
 
-/* At `now`, or 0: it is not likely to end any. */
+/* An exit, at `now`; or 0: it is not likely to end a timed call. */
 static void end(struct fl_frames *of, uint32_t id, uint32_t sp, uint64_t now)
 {
 	struct fl_frame frame;

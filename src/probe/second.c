@@ -1,11 +1,11 @@
 /*
  * second.c - a program that switches probes of its own beside a recorder.
  *
- * Its session has nothing in the region: no reader takes from it. What it wants is a bit of
- * its own (goal.h). What its probes do is bound as where it has no recorder (handler.c):
- * they call a function, which counts where the program has given none. So what two sessions
- * want is one routine, FL_ACT_BOTH: fl_second_before() does what the recorder wants at this
- * moment, if it does, and then what is bound is called, if the program wants it.
+ * The program's session has nothing in the region: no reader takes from it. What it wants of a
+ * probe is a bit of its own (goal.h). Its probes call what is bound, as without a recorder
+ * (handler.c): a function, which counts where the program has given none. So one routine,
+ * FL_ACT_BOTH, serves two sessions: fl_second_before() does what the recorder wants at this
+ * moment, if anything, and then what is bound is called, if the program wants it.
  *
  * PROTOCOL	of a probe
  *	the program				the recorder's thread
@@ -19,13 +19,13 @@
  *	1 The word leads to FL_ACT_BOTH before text is on, and as long as the program wants
  *	  it. Nobody switches its text off meanwhile: all who switch have the lock.
  *	2 A call is recorded by the routine of the action, or by FL_ACT_BOTH; a glue goes to
- *	  one of the two. FL_ACT_BOTH looks whether the recorder wants it now, where else
- *	  text would say so. Where the recorder does not, the word leads to nothing else, also
- *	  after the program has switched it off: a thread may be in its glue yet, and there
- *	  nobody wants it. A glue that counts by itself does that, or goes where the word says
- *	  (glue.c).
- * FAILURE	The recorder dies: each probe is held off for it alone, and all that the program
- *	wants goes on. A child that is not recorded has neither.
+ *	  one of the two. FL_ACT_BOTH looks whether the recorder wants the probe now, which
+ *	  text would say otherwise. Where the recorder does not, the word leads nowhere but to
+ *	  FL_ACT_BOTH, also after the program has switched the probe off: a thread may still
+ *	  be in the glue, and finds there that nobody wants it. A glue that counts by itself
+ *	  does that, or goes where the word says (glue.c).
+ * FAILURE	The recorder dies: each probe is held off for the recorder alone, and all that
+ *	the program wants goes on. A child that is not recorded has neither session.
  */
 #include "arm.h"
 #include "goal.h"
@@ -71,8 +71,8 @@ int fl_second_begin(void)
 	return 0;
 }
 
-/* What the recorder does not want has no glue yet, or was muted. Who calls that from now on
- * waits for the caller's decision: he has the negotiation's lock. */
+/* What the recorder does not want has no glue yet, or was muted. A thread that calls it from
+ * now on waits for the decision of the caller, who has the negotiation's lock. */
 static int arm_all(void)
 {
 	int err = fl_second_begin();
@@ -84,7 +84,7 @@ static int arm_all(void)
 	return 0;
 }
 
-/* A thread may still be on its way to what an earlier use has bound. */
+/* A thread may still be on its way to a handler that an earlier use has bound. */
 static int begin_counting(void)
 {
 	if (!hits)
@@ -159,7 +159,7 @@ void fl_second_first(uint32_t id, enum fl_action action, uintptr_t caller, uint3
 	}
 }
 
-/* What is bound is seen by who sees that the second session wants it. */
+/* Whoever sees that the second session wants the probe sees what is bound to it. */
 uint32_t fl_second_before(uint32_t id, uintptr_t caller, uint32_t sp)
 {
 	const struct fl_goal *g = fl_goal_of(id);

@@ -1,14 +1,14 @@
 /*
  * seldom.c - what is timed when, and windows of what is seldom: turns of flick's own thread.
  *
- * It has calls timed again, each epoch of another group of functions: what a timed call
- * takes is time of the calls around it, and of functions of some ns it is ten times as much
- * as they do.
+ * Each epoch, calls of another group of functions are timed again, and not of all at once: what
+ * timing a call takes is time of the calls around it, and for functions of some ns it is ten
+ * times as much as they take.
  *
  * A function that is called too often for that is seldom, which the reader decides
- * (cli/budget.c): it is off but for short windows, and counted in them. Other windows, one
- * in four at most, are for timing: what is called there is not counted, as what windows
- * count stands for more, and to time calls takes most of a short one.
+ * (cli/budget.c): it is off except in short windows, and counted in them. Other windows, one
+ * in four at most, are for timing: calls in them are not counted, because what windows count
+ * stands for more, and timing calls takes most of a short window.
  *
  * PROTOCOL	of windows
  *	reader					flick's thread, now and then
@@ -17,25 +17,25 @@
  *	hands[] = who tells the time		opened = the clocks (edge.c), of these hands
  *	load heeded	(B)			let window_us pass
  *	equal: counts, `passed` and `open`	closed = the clocks; what is seldom goes off,
- *	  are from now on of these windows	  but for the gauge; let window_us pass
+ *	  are from now on of these windows	  except the gauge; let window_us pass
  *						it goes off; passed, open, ticks, gauge += ...
  *						store_release processes[].heeded (channel)
  *						store_release heeded	(D)
  * INVARIANT  Windows stand for the time between them: calls x all ticks / ticks in windows.
  * WHY	Time is one of the hands. When windows begin, and how long they last,
  *	does not depend on what the program does, and epochs vary, so that none is in
- *	step with it. Functions go on and off in the same order, so each is on for about
- *	as long, which is from the middle of the one to that of the other. A window that
- *	cannot be closed, as modules are being unloaded, is open and counts as that. What
- *	recording takes in a window is the reader's to take out. What is armed between
- *	windows, as its library is back, is off until the next one.
+ *	step with it. Functions go on and off in the same order, so each is on for about as
+ *	long: from the middle of the switching on to the middle of the switching off. A
+ *	window that cannot be closed, because modules are being unloaded, is open and counts
+ *	as open. The reader takes out what recording takes in a window. What is armed between
+ *	windows, because its library is back, is off until the next one.
  *	Counts of a process that has not heeded the wish stand for themselves: the reader
- *	asks for them when one heeds, before it takes any for those of windows.
+ *	asks for them when a process heeds, before it takes any counts for those of windows.
  *	What counts hold up is no constant: where a program waits they take no time, where it
- *	does not 1 ns and more. So a function goes on to be counted alone for as long as the
- *	window was, the gauge: what the program does more then it was kept from in the window.
- *	Both begin alike, behind switches of as many functions.
- * FAILURE  Killed in a window: it is not in `open`; at most one is lost.
+ *	does not 1 ns and more. So one function, the gauge, goes on to be counted alone for as
+ *	long as the window was: what the program does more then, it was kept from in the
+ *	window. Both begin alike, behind switches of as many functions.
+ * FAILURE  Killed in a window: that window is not in `open`; at most one is lost.
  */
 #include "edge.h"
 #include "goal.h"
@@ -61,13 +61,13 @@ static struct {
 	uint32_t since_timing;		/* windows that were closed */
 	uint32_t heeded;		/* the wish that functions are marked by */
 	struct fl_edge opened, closed;	/* the last window that counts */
-	struct fl_edge shut, behind;	/* one that is over, but for its gauge; since then */
+	struct fl_edge shut, behind;	/* a window that is over: its end; its gauge's begin */
 	struct fl_function *gauge;	/* which is counted alone; NULL: none is */
-	uint64_t until;			/* it is not to be closed before: not by a first turn */
+	uint64_t until;			/* the window that an image began in is open so long */
 	uint32_t group, next_group;	/* timed last; that the next window times */
 	uint64_t epoch_ns;		/* when the epoch began */
 	uint64_t dead_ns;		/* when threads that ended were looked for */
-	uint64_t drawn_ns, next_ns;	/* when it was drawn when there is a window again */
+	uint64_t drawn_ns, next_ns;	/* when the next window was drawn; when it is due */
 	uint64_t random;
 } turn;
 
@@ -77,8 +77,8 @@ static void tell_open(void)
 	store_relaxed(&fl_table.session->seldom.is_open, fl_seldom_window.is_open);
 }
 
-/* Of a function that is seldom each entry is. What was unloaded may have been
- * another's, at the same place. */
+/* If a function is seldom, each of its entries is. An entry that was unloaded may have been
+ * another function's, at the same place. */
 static bool is_to_be_seldom(const struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
@@ -94,8 +94,8 @@ static void put_on_list(struct fl_function *f)
 	seldom_head = (uint32_t)(f - fl_table.functions) + 1;
 }
 
-/* Who is seldom no more is counted until calls are timed again; who becomes it stays as it
- * is until its window is over. */
+/* A function that stops being seldom is counted until its calls are timed again. A function
+ * that becomes seldom stays as it is until its window is over. */
 static uint32_t mark_functions(void)
 {
 	uint32_t n = 0;
@@ -117,7 +117,7 @@ static uint32_t mark_functions(void)
 	return n;
 }
 
-/* Who is seldom now, has been on until here. Another process may be ahead. */
+/* Functions that are seldom now have been on until here. Another process may be ahead. */
 static void say_heeded(struct fl_seldom *s)
 {
 	fl_channel_heed(turn.heeded);
@@ -132,7 +132,7 @@ static void say_heeded(struct fl_seldom *s)
 	store_release(&s->heeded, turn.heeded);
 }
 
-/* As if a window had been closed just now. */
+/* Time outside of windows begins, as if one had been closed just now. */
 static void begin_outside(void)
 {
 	fl_edge_read(&turn.closed);
@@ -214,7 +214,7 @@ static void tell_window(void)
 	say_heeded(&fl_table.session->seldom);
 }
 
-/* For the reader it is open until its gauge is off, too: what that counts is told by then. */
+/* For the reader the window is open until its gauge is off, too, which is told by then. */
 static uint32_t close_window(void)
 {
 	uint32_t n;
@@ -251,7 +251,7 @@ static uint32_t close_gauge(void)
 
 /* ---- what costs more than there is credit for ------------------------------------------ */
 
-/* The reader, and other processes, hear of it by its rows. */
+/* The reader, and other processes, hear of it by the function's rows. */
 static void say_seldom(const struct fl_function *f)
 {
 	for (uint32_t id = f->probes; id != FL_NO_PROBE; id = fl_table.next[id])
@@ -260,9 +260,9 @@ static void say_seldom(const struct fl_function *f)
 	store_relaxed(&fl_table.session->seldom.has_cut, 1);
 }
 
-/* It is seldom from here on. No clock is asked for, as this is in a thread of the
- * program's: whose turn it is does. False: somebody else is switching, and the next
- * block tries again. */
+/* The function is seldom from here on. This is in a thread of the program's, so no clock is
+ * read: flick's own thread does that at its turn. False: another thread is switching, and the
+ * next block tries again. */
 static bool cut(struct fl_function *f)
 {
 	uint64_t signals;
@@ -285,8 +285,8 @@ static bool cut(struct fl_function *f)
 	return true;
 }
 
-/* Exits that end no timed call are counted as well, and cost as much. Where there is no
- * credit for them they go off, and what is timed is given up. */
+/* Exits that end no timed call are counted as well, and cost as much. Where there is no credit
+ * for exits they go off, and timed calls are given up. */
 static bool end_block_of_exits(struct fl_function *f)
 {
 	bool may_stay = !load_relaxed(&f->is_seldom) && fl_fuse_takes(f) && fl_fuse_takes(f);
@@ -305,7 +305,7 @@ void fl_sample_block(uint32_t id)
 	bool has_cut;
 
 	if (fl_table.sites[id].kind == FL_AT_POINT)
-		return;			/* who asks for one asks for all of it */
+		return;			/* whoever asks for a point asks for all its counts */
 	if (fl_table.sites[id].kind != FL_ENTRY)
 		has_cut = end_block_of_exits(f);
 	else
@@ -319,8 +319,8 @@ void fl_sample_block(uint32_t id)
 
 /* ---- what is armed, or loaded again ----------------------------------------------------- */
 
-/* An entry whose function was unloaded may be back, or be found late. Until a wish is
- * heeded its function is as before; an image begins with what is wished. */
+/* An entry may be back whose function was unloaded, or be found late. Until a wish is heeded
+ * the function is as before; an image begins with what is wished. */
 static bool is_to_wait(uint32_t id)
 {
 	const struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
@@ -336,7 +336,7 @@ bool fl_sample_holds(uint32_t id)
 	return !fl_seldom_window.is_open && is_to_wait(id);
 }
 
-/* The first function that is seldom is there: what it is not in is no time of windows. */
+/* The first seldom function is there: the time before is no time of windows. */
 static void begin_windows(void)
 {
 	begin_outside();
@@ -346,8 +346,8 @@ static void begin_windows(void)
 	turn.opened = turn.closed;
 }
 
-/* As all that is seldom is just now: in a window new glue would have each call timed, and
- * switched off again by the thread that makes it. */
+/* The function becomes as all seldom ones are just now. Otherwise new glue would time each call
+ * in a window, and the thread that makes the call would switch the function off again. */
 static void be_seldom(struct fl_function *f)
 {
 	fl_period_shut(f);
@@ -375,7 +375,7 @@ void fl_sample_wanted(struct fl_function *f)
 		fl_period_begin(f);
 }
 
-/* While its function was gone it was not marked; its exits have no sample to end. */
+/* A function was not marked while it was gone. Its exits have no sample to end. */
 void fl_sample_armed(uint32_t from)
 {
 	uint32_t id = from;
@@ -397,7 +397,7 @@ void fl_sample_armed(uint32_t from)
 
 /* ---- turns, of flick's own thread ------------------------------------------------------ */
 
-/* From half of it to one and a half. */
+/* At random, from half of `ns` to one and a half. */
 static uint64_t vary(uint64_t ns)
 {
 	turn.random = fl_random_next(turn.random);
@@ -410,12 +410,12 @@ static void draw_next(uint64_t from_ns)
 	uint64_t period = load_relaxed(&s->period_us), window = load_relaxed(&s->window_us);
 
 	if (load_relaxed(&s->gauge_probe))
-		window *= 2;		/* it is counted for as long */
+		window *= 2;		/* the gauge is counted for as long */
 	turn.drawn_ns = from_ns;
 	turn.next_ns = from_ns + vary((period > window ? period - window : 0) * 1000);
 }
 
-/* Each epoch a group; who is late by more than an epoch has several timed at once. */
+/* Each epoch has a group. A turn that is late by more than an epoch begins several groups. */
 static uint32_t rearm_due(uint64_t now_ns)
 {
 	const struct fl_shm_session *s = fl_table.session;
@@ -435,8 +435,8 @@ static uint32_t rearm_due(uint64_t now_ns)
 	return n;
 }
 
-/* Windows may be wanted more often than when the next one was drawn: it comes no later than
- * if it were drawn by that. */
+/* Windows may be wanted more often than when the next one was drawn: then it comes no later
+ * than if it were drawn by the new period. */
 static void hasten(void)
 {
 	const struct fl_seldom *s = &fl_table.session->seldom;
@@ -493,8 +493,8 @@ static uint64_t take_turn(uint32_t *n)
 	return us < WATCH_US ? us : WATCH_US;
 }
 
-/* An image begins at any moment between two windows, or in one: it may be over before its
- * first turn comes. */
+/* An image begins at any moment between two windows, or in a window: the image may be over
+ * before its first turn comes. */
 static void draw_moment(void)
 {
 	const struct fl_seldom *s = &fl_table.session->seldom;
@@ -514,7 +514,7 @@ static void draw_moment(void)
 	turn.next_ns = fl_seldom_window.is_open ? now : now + at - window;
 }
 
-/* What others of the process tree have cut, or was wished, is seldom from the first. */
+/* What other processes of the tree have cut, or the reader wished, is seldom from the first. */
 void fl_sample_open(void)
 {
 	fl_period_open();
@@ -530,8 +530,8 @@ void fl_sample_open(void)
 	fl_channel_heed(turn.heeded);
 }
 
-/* What threads have left that ended in timed calls: now and then, so that at the end
- * nearly all that is there is open. */
+/* Drop frames of threads that ended in timed calls: now and then, so that at the end nearly all
+ * frames are of open calls. */
 static void look_for_dead(uint64_t now_ns)
 {
 	enum { APART_NS = 50000000 };
@@ -558,8 +558,8 @@ static uint64_t begin_turns(void)
 	return us < WATCH_US ? us : WATCH_US;
 }
 
-/* The program has ended, or is another one: nobody is left here. What was not counted
- * since the last window is counted by those of others. */
+/* The program has ended, or is another one: nobody is left here. Calls since the last window
+ * were not counted: other windows stand for them. */
 void fl_sample_end(void)
 {
 	if (turn.gauge)
@@ -569,13 +569,13 @@ void fl_sample_end(void)
 	fl_channel_each_frames(false, fl_frames_tell);
 }
 
-/* All sites of a function or none: while modules are being unloaded, none. */
+/* Switch all sites of a function or none: while modules are being unloaded, none. */
 uint64_t fl_sample_turn(void)
 {
 	uint64_t signals, inner, us, t0 = fl_arch_ticks();
 	uint32_t n = 0;
 
-	if (!turn.begun)			/* all is on, but for what is seldom */
+	if (!turn.begun)			/* all is on, except what is seldom */
 		return begin_turns();
 	look_for_dead(fl_os_monotonic_ns());
 	fl_table_lock(&signals);

@@ -1,18 +1,18 @@
 /*
  * set.c - a set that the program's own session switches is one step for each thread.
  *
- * Hides that many probes become on and off by one store. Each has two bits of the session,
- * which say the same, and handlers ask for the one that a global word names (inside.c). So
- * the other one can be staged, and put in force at once; then the first follows it. Probes
- * that count, and call nothing, ask for nothing: they are switched one after the other.
+ * Hides that many probes go on and off by one store. Each probe has two bits of the session,
+ * which say the same, and handlers ask for the bit that a global word names (inside.c). So the
+ * other bit can be staged, and all of them put in force at once; then the first bit follows.
+ * Probes that count, and call nothing, ask for no bit: they are switched one after the other.
  *
  * PROTOCOL	after change.c, which has the twelve steps; its model is ours
  *	 1 lock		the switches'; a turn begins (inside.c)
  *	 3 stage	of each probe of the set the bit that handlers do not go by
  *	 5 show		text of what is to be on is on: what asks calls nothing yet
  *	 6 progress W2	all threads run that text
- *	 8 switch	handles: one store	(A)
- *	   progress W3	nobody decides by the old bits any more
+ *	 7 switch	handles: one store	(A)
+ *	 8 progress W3	nobody decides by the old bits any more
  *	 9 settle	the old bits are as the new ones; text of what nobody wants is off
  *	10 progress W4	nobody runs text that step 9 has taken away
  *
@@ -24,14 +24,14 @@
  *	1 A thread that has called by the new bits of one probe calls by the old ones of none.
  *	2 Outside of (1) to (10) both bits are equal, whoever switches meanwhile.
  * WHY
- *	1 As in change.c: between W2 and (A) all of the set are decided by one word; before
- *	  W3 ends nothing else has changed, and behind it every thread loads the new one. Who
- *	  loads the new one sees what is staged, (F) of (A). Who has loaded it and sleeps
- *	  until the same bit is staged again sees that turns have begun: (G) of (C).
- *	2 Step 9 copies a bit by compare and exchange: who stored both before it is copied, or
- *	  left as he has it.
- * FAILURE	None: what cannot be switched is passed over. Whoever has decided by the old
- *	bits may call yet when all is done, as with one probe: flick_drain() waits for him.
+ *	1 As in change.c: between W2 and (A) all of the set are decided by one word; before W3
+ *	  ends nothing else has changed, and after it every thread loads the new word. A thread
+ *	  that loads the new word sees what is staged, (F) of (A). A thread that has loaded it
+ *	  and sleeps until the same bit is staged again sees that turns have begun: (G) of (C).
+ *	2 Step 9 copies a bit by compare and exchange: if another thread stores both bits
+ *	  meanwhile, they are copied after that store, or stay as it left them.
+ * FAILURE	None: what cannot be switched is passed over. A thread that has decided by the
+ *	old bits may still call when all is done, as with one probe: flick_drain() waits for it.
  */
 #include "goal.h"
 #include "handler.h"
@@ -43,7 +43,7 @@ static bool is_switched(const uint8_t *goal, uint32_t id)
 	return goal[id] && (fl_table.is_joint || fl_probe_site(id)) && fl_probe_is_switched(id);
 }
 
-/* Bit `to` of `id` becomes what bit `from` is; or with no `from` what is said. */
+/* Bit `to` of `id` becomes what bit `from` is; if `from` is 0, what `said` says. */
 static void put_bit(uint32_t id, uint8_t to, uint8_t from, enum fl_state said)
 {
 	uint8_t *wants = &fl_goal_of(id)->wants, was = load_relaxed(wants), now;
@@ -55,7 +55,7 @@ static void put_bit(uint32_t id, uint8_t to, uint8_t from, enum fl_state said)
 					    __ATOMIC_RELAXED));
 }
 
-/* Does any of the set call a handler, before or behind it? */
+/* Does any probe of the set call a handler, after or before this switch? */
 static bool has_handlers(const uint8_t *goal, uint32_t n)
 {
 	for (uint32_t id = 0; id < n; id++)

@@ -1,9 +1,9 @@
 /*
  * switch.c - stores to text, and the loader that unmaps what they would store to.
  *
- * Hides when text may be stored to. What is to be stored is said by bits (goal.c). A
- * switch of an armed probe is one store, and pays no fence; the loader says when it
- * begins to unmap modules, and when it has.
+ * Hides when text may be stored to. Bits say what is to be stored (goal.c). A switch of an
+ * armed probe is one store, and pays no fence. The loader says when it begins to unmap
+ * modules, and when it has ended.
  *
  * PROTOCOL
  *	one probe (flick_on): a			fl_probes_freeze(): the loader
@@ -21,30 +21,30 @@
  *	load frozen: if it is not any more,	fence, load deferred	(E)
  *	all again				make what was deferred so
  *						unlock
- *	Where the kernel restarts no sequences each switch takes the lock.
+ *	Where the kernel restarts no sequences, each switch takes the lock.
  * INVARIANT
  *	1 From freeze to thaw nobody stores to text that may be unmapped.
- *	2 Who switches waits for nobody who is in the loader or the program.
- *	3 While nothing is frozen, and nobody is switching, text is as the bits say. Of
- *	  two wishes for one probe at one time text may follow one and the bits the other.
+ *	2 A thread that switches waits for no thread that is in the loader or the program.
+ *	3 While nothing is frozen, and nobody is switching, text is as the bits say; except that
+ *	  after two wishes for one probe at one time text may follow one and the bits the other.
  * WHY
- *	1 A sequence that loaded `frozen` before (C), and has not stored when restarts
- *	  come, begins again and sees it. Who had the lock has stored before freeze gets
- *	  it. Who sees the 0 of the thaw, (A) of (B), sees what is not armed any more. What
- *	  is armed in between is a place that was met by a call: its code runs.
- *	2 From freeze to thaw no lock is held. Who holds `switching` stores, asks the
+ *	1 A sequence that loaded `frozen` before (C), and has not stored when restarts come,
+ *	  begins again and sees (C). A thread that had the lock has stored before freeze gets
+ *	  it. A thread that sees the 0 of the thaw, (A) of (B), sees which probes are not armed
+ *	  any more. A place that is armed in between was met by a call: its code runs.
+ *	2 From freeze to thaw no lock is held. The holder of `switching` stores, asks the
  *	  kernel, and synchronises cores. Sampling does not even wait for that.
- *	3 Of (D) and (E) one sees the other: who deferred tries again, or the thaw finds
- *	  it. That is made so until the bits are those that it was made from.
- *	At the end text is held first and switched off then: a switch in a handler, which
- *	no lock keeps out, is behind that.
+ *	3 Of (D) and (E) one sees the other: the thread that deferred tries again, or the thaw
+ *	  finds its probe. Deferred text is made anew until the bits did not change meanwhile.
+ *	At the end text is held first and then switched off: a switch in a handler, which no
+ *	lock keeps out, finds text held.
  *	All of it is in tests/model/freeze.pml, with a twin for each step and each letter.
  * FAILURE
  *	The kernel denies restarts later (seccomp): from then on each switch takes the
- *	lock, and each freeze waits a millisecond for those who are in the middle of five
- *	instructions, or saw that there were restarts and are on their way to them.
+ *	lock, and each freeze waits a millisecond for threads that are in the middle of five
+ *	instructions, or saw that there were restarts and are on their way to those five.
  *	A fork between freeze and thaw waits for the thaw, but not for long;
- *	if it does not come the child stores to no text, and is not recorded.
+ *	if that does not come the child stores to no text, and is not recorded.
  */
 #include "goal.h"
 #include "os/os.h"
@@ -67,8 +67,8 @@ static int unloader;			/* the thread, from freeze to thaw; 0: none; R any */
 static uint32_t holding;		/* forks that want no freeze */
 static bool had_restarts;		/* at first; constant */
 
-/* In fork's child, and of an earlier use. Whoever unloads just now finds at the thaw
- * that it is not his any more. */
+/* For fork's child, and at a later use. A thread that unloads just now finds at the thaw that
+ * it is not the unloader any more. */
 static void forget_freezes(void)
 {
 	uint64_t signals;
@@ -190,7 +190,7 @@ void fl_switch_prepare(uint32_t id)
 
 void fl_switch_publish(uint32_t id)
 {
-	/* (K) pairs with (L) in goal.c: who finds it armed finds where */
+	/* (K) pairs with (L) in goal.c: who finds it armed finds where to store */
 	store_release(&fl_table.switches[id].armed,
 		      fl_table.patches[id].tactic == FL_FLIP ? FL_ARMED_FLIP : FL_ARMED_WORD);
 }
@@ -230,7 +230,7 @@ enum fl_flipped fl_switch_store_waiting(uint32_t id, enum fl_state state,
 
 /* ---- the loader ------------------------------------------------------------------------- */
 
-/* A fork has what it wants soon; or it waits for who waits for us. */
+/* A fork soon has what it wants, unless it waits for a thread that waits for us. */
 static void lock_between_forks(uint64_t *signals)
 {
 	enum { PATIENCE_US = 100000 };

@@ -7,10 +7,10 @@
 
 #include "table.h"
 
-/* Who stores to text of several probes, or may not find a switch half done, locks. try:
- * does not wait, and is refused where nothing may be switched. hold: nobody switches a
- * single one either, and the lock's holder may remap text, until let. frozen: no
- * text of a module may be stored to, unless it runs. */
+/* lock: whoever stores to text of several probes, or must find no switch half done, has it.
+ * try: does not wait, and fails where nothing may be switched. hold, until let: nobody switches
+ * a single probe either, and the lock's holder may remap text. frozen: no text of a module may
+ * be stored to, except where it runs. */
 void fl_switches_open(void);
 void fl_switches_lock(uint64_t *signals);
 bool fl_switches_try(uint64_t *signals);
@@ -22,27 +22,30 @@ bool fl_switches_are_frozen(void);
 bool fl_switches_are_unloading(void);
 bool fl_switches_is_unloader(void);
 uint32_t fl_switches_unloads(void);
-/* No lock is held. Returns at once in what the unloading thread itself calls. */
+/* The caller holds no lock. Returns at once in the thread that unloads. */
 void fl_switches_wait_for_thaw(void);
-/* Who arms beside an alias of text holds switches for as long as it takes to make pages anew,
- * and waits for nobody. The loader is not waited for, nor who ends, as either may wait for the
- * caller. False: text is frozen still. */
+/* Wait for a thread that arms where text is aliased: it holds switches for as long as it takes
+ * to make pages anew, and waits for nobody. Does not wait for the loader, nor for flick's end,
+ * because either may wait for the caller. False: text is still frozen. */
 bool fl_switches_wait_for_arming(void);
 /* In fork's child, alone: begin anew. False: text may be half unmapped. */
 bool fl_switches_in_child(void);
 
-/* How text of a probe is switched: from its patch, `armed` being 0 yet; it is armed. */
+/* prepare: take from its patch how text of the probe is switched, while `armed` is still 0.
+ * publish: it is armed. */
 void fl_switch_prepare(uint32_t id);
 void fl_switch_publish(uint32_t id);
 
 /* Ways of storing to text of a probe that may be armed. */
 typedef enum fl_flipped fl_switch_storing(uint32_t id, enum fl_state, enum fl_flip_when);
-/* Any thread: not while text is frozen (FL_FLIP_HELD). It waits for the lock's holder. */
+/* Any thread. Waits for the lock's holder; nothing is stored while text is frozen
+ * (FL_FLIP_HELD). */
 fl_switch_storing fl_switch_store_waiting;
-/* The lock is held: when text is frozen no more; before it is armed, in `off`. */
+/* With the lock. later: it is stored at the thaw. first: the probe is not armed yet, and its
+ * text is `off`. */
 fl_switch_storing fl_switch_store_later;
 fl_switch_storing fl_switch_store_first;
-/* Text is not as is wanted, and is made so when it is frozen no more. Any thread. */
+/* Text is not as is wanted: it is made so when it is frozen no more. Any thread. */
 void fl_switch_defer(uint32_t id);
 
 /* What a single switch looks at. */
@@ -51,8 +54,8 @@ struct fl_switching {
 					 * R any (A) in switch.c */
 	bool restarts;			/* a single switch is a restartable sequence */
 	bool is_aliased;		/* text is stored to in another mapping; constant */
-	bool is_short;			/* a single switch may be no more than that sequence:
-					 * not so, nor with a second session */
+	bool is_short;			/* a single switch may be that sequence alone: false
+					 * where is_aliased, or with a second session */
 };
 extern struct fl_switching fl_switching;
 
@@ -63,7 +66,7 @@ static inline bool fl_switches_may_store(void)
 	return !fl_switching.is_aliased || !fl_channel_is_closed() || fl_table.holds;
 }
 
-/* Any thread: not while text is frozen (FL_FLIP_HELD). */
+/* Any thread. Nothing is stored while text is frozen (FL_FLIP_HELD). */
 static inline enum fl_flipped fl_switch_store(uint32_t id, enum fl_state state,
 					      enum fl_flip_when when)
 {
@@ -75,7 +78,7 @@ static inline enum fl_flipped fl_switch_store(uint32_t id, enum fl_state state,
 	return fl_switch_store_waiting(id, state, when);
 }
 
-/* The lock is held: at once. */
+/* With the lock: it is stored at once. */
 static inline enum fl_flipped fl_switch_store_locked(uint32_t id, enum fl_state state,
 						     enum fl_flip_when when)
 {

@@ -48,9 +48,9 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
-/* Memory that an earlier table had, empty as it was at first; or other. Nobody is told of a
- * probe of that one any more, but a thread may still be on its way out of glue, with a
- * number. So it is not unmapped, and a program that is recorded a hundred times has one. */
+/* Memory that an earlier table had, emptied; or new memory. Nobody is told of a probe of the
+ * earlier table any more, but a thread may still be on its way out of glue, with a number. So
+ * the memory is not unmapped, and a program that is recorded a hundred times has one table. */
 static void *map_again(void *was, size_t had, size_t n, size_t each)
 {
 	if (was && had == n && !fl_os_advise(was, n * each, MADV_DONTNEED))
@@ -102,7 +102,7 @@ static int open_table(struct fl_region *m)
 	return fl_handler_open(m->max_sites);
 }
 
-/* A thread that unloads just now may be at what an earlier use has left. */
+/* A thread that unloads modules just now may be at a table that an earlier use has left. */
 int fl_probes_open(struct fl_region *m)
 {
 	uint64_t signals;
@@ -129,9 +129,9 @@ static uint32_t *cell_of(uintptr_t at)
 	}
 }
 
-/* The hash holds index + 1, so zeroed memory is an empty table. Functions that
- * are neighbours in the text are so here: they share pages, and each page that
- * is touched for the first time costs more than a few steps of probing. */
+/* The hash holds index + 1, so zeroed memory is an empty table. Functions that are neighbours
+ * in the text are neighbours here: they share pages, and each page that is touched for the
+ * first time costs more than a few steps of probing. */
 uint32_t fl_table_function(uintptr_t at)
 {
 	struct fl_table *t = &fl_table;
@@ -147,8 +147,8 @@ uint32_t fl_table_function(uintptr_t at)
 	return *cell - 1;
 }
 
-/* Pages met one by one cost a fault each: have the next few at once. A kernel
- * that cannot (before 5.14) lets us meet them. */
+/* Pages that are met one by one cost a fault each: have the next few at once. A kernel that
+ * cannot do that (before 5.14) lets us meet them. */
 static void populate(void *from, size_t n)
 {
 	uintptr_t lo = fl_round_down((uintptr_t)from, FL_PAGE);
@@ -213,7 +213,7 @@ struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *s, uint32_t mod
 	if (is_between(id))
 		p->reached = FL_REACHED_NEVER;
 	fl_goal_move(id, fl_table_found(id));
-	/* ordering: none to pair with; who walks the list depends on the id */
+	/* ordering: none to pair with; walking the list depends on the id */
 	store_release(&f->probes, id);
 	return p;
 }
@@ -265,7 +265,7 @@ void fl_table_end(uint32_t from)
 	fl_processes_unlock(fl_table.shm);
 }
 
-/* All but `wanted`, which is the reader's. */
+/* All except `wanted`, which is the reader's. */
 static void copy_row(struct fl_shm_site *to, const struct fl_shm_site *s)
 {
 	to->at = s->at;

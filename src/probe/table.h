@@ -14,14 +14,14 @@
  * Probes of one function are a list: functions[].probes is the first, next[] leads on.
  *
  * Each array is mapped for as many probes as there may be. A page that nobody writes takes no
- * memory. Of most calls of a large program probes, sites and next alone are written, since
- * nobody wants them.
+ * memory. Nobody wants most calls of a large program: for these only probes, sites and next
+ * are written.
  *
- * Processes that record into one region (record --follow) share the numbers: a file's sites
- * have the same ids in each. They do not share what has become of a site, and where it is. So
- * each process has sites of its own, and writes into the region's rows what it has brought
- * itself. A probe of another process is FL_PROBE_OTHERS here, and all of it is zero. A process
- * that records alone has no second array: sites == rows.
+ * Processes that record into one region (record --follow) share the numbers: the sites of a
+ * file have the same ids in each process. What has become of a site, and where it is, differs
+ * between them. So each process has an array of sites of its own, and writes into the region's
+ * rows only those that it has brought itself. A probe of another process is FL_PROBE_OTHERS
+ * here, and all of it is zero. A process that records alone has no second array: sites == rows.
  */
 #ifndef FL_TABLE_H
 #define FL_TABLE_H
@@ -42,12 +42,13 @@ struct fl_probe {
 	uint8_t asks;			/* calls may be of other functions as well */
 	uint8_t carries;		/* points are in its body, where it leads for them */
 	uint8_t does;			/* enum fl_glue_does; go[1] is the mask */
-	uint32_t late;			/* met at a call: the one before, of its list */
-	fl_unit was;			/* of one that is muted: what calls again */
+	uint32_t late;			/* of one met at a call: the one before in its list */
+	fl_unit was;			/* of a muted one: the unit that makes it call again */
 };
 
-/* How its events come, once that is decided: by its glue; by the profiling functions, as
- * it has no site or can have no glue; or never, as a call that nobody wants is muted. */
+/* How its events come, once that is decided: by its glue; by the profiling functions, because
+ * it has no site or can have no glue; or never, because it is a call that nobody wants, and it
+ * is muted. */
 enum fl_reached {
 	FL_REACHED_UNKNOWN, FL_REACHED_BY_GLUE, FL_REACHED_BY_CALL, FL_REACHED_NEVER
 };
@@ -61,8 +62,8 @@ struct fl_switch {
 	uint8_t holds;			/* who holds it off: enum fl_hold (goal.h); W with the
 					 * switches' lock */
 	uint8_t is_deferred;		/* text is not as is wanted yet (switch.c) */
-	uint8_t is_entry;		/* constant once it is armed, as the next one */
-	uint8_t serves;			/* calls of other functions go on to come by its text */
+	uint8_t is_entry;		/* constant once it is armed, as `serves` is */
+	uint8_t serves;			/* calls of other functions come by its text, too */
 };
 enum { FL_ARMED_FLIP = 1, FL_ARMED_WORD };	/* one byte; several: ask the patch */
 
@@ -73,24 +74,25 @@ struct fl_function {
 	uint32_t is_off;		/* 1: its entries count; R any */
 	uint32_t is_quiet;		/* 1: and its exits are off; with the switches' lock */
 	uint32_t is_fixed;		/* 1: an exit of it stood where its entry did; a hint */
-	uint32_t gap, wait;		/* a call in so many is timed; so many are not; hints */
-	uint64_t since, pace;		/* ticks: the round began; a call of the last one,
-					 * 0: it is not over. Hints */
-	uint32_t stands;		/* a timed call for so many, as of the last round */
+	uint32_t gap, wait;		/* one call in `gap` is timed; the next `wait` are not;
+					 * hints */
+	uint64_t since, pace;		/* ticks: when the round began; from call to call in the
+					 * last one, 0: it is not over. Hints */
+	uint32_t stands;		/* calls that one timed in the last round stands for */
 	uint64_t period;		/* its on-period's number, and in the low half how many
 					 * timed calls of it are open; atomic */
-	uint64_t gave_up;		/* when the last one ended that had open calls; ticks */
+	uint64_t gave_up;		/* ticks: when the last period with open calls ended */
 	uint32_t next_off;		/* list of those that switched off, or are seldom */
 	uint32_t is_seldom;		/* 1: on in windows alone, and on that list */
 	uint32_t ahead;			/* calls before a round begins; a hint */
 	uint32_t round, used;		/* blocks that were counted in a round; hints */
 	uint32_t counts_alone;		/* 1: it is not timed; with the switches' lock */
-	uint32_t next_switch;		/* list of those with look-ups; with the switches'
-					 * lock, as the next three: */
+	uint32_t next_switch;		/* list of those with look-ups; with the switches' lock,
+					 * as has_switch, is_let, open_ns */
 	uint8_t has_no_end;		/* 1: nothing tells when a call ends; constant */
-	uint8_t has_switch, is_let;	/* on the list; look-ups are off, as a call lasts ... */
-	uint64_t open_ns;		/* ... since then, as turns see it; 0: none is open */
-	uint64_t let_go;		/* ticks: when they went off last; 0: never */
+	uint8_t has_switch, is_let;	/* on that list; its look-ups are off */
+	uint64_t open_ns;		/* since when turns see a call open; 0: none is open */
+	uint64_t let_go;		/* ticks: when its look-ups went off last; 0: never */
 };
 
 struct fl_table {
@@ -123,35 +125,35 @@ struct fl_table {
 	bool between;			/* windows: none is open */
 	bool is_staging;		/* what is armed is not wanted yet (change.c); W with
 					 * both locks */
-	/* A program switches probes beside the recorder: it does now, has done so; and the
+	/* The program switches probes beside the recorder: it does now; it has done so. The
 	 * recorder has gone (second.c). W with both locks. */
 	bool second, had_second, first_ended;
-	/* The second session is another recorder's (joint.c), or was; and what that wants, by
-	 * probe id, enum fl_wanted. Likewise; is_joint: R any. */
+	/* The second session is, or was, another recorder's (joint.c). joint: what that one
+	 * wants, by probe id, enum fl_wanted. W with both locks; is_joint: R any. */
 	bool is_joint, had_joint;
 	uint8_t *joint;
 };
 extern struct fl_table fl_table __attribute__((visibility("hidden")));
 
-/* One at a time changes the table or writes text in bulk. Signals are blocked
- * meanwhile, so a handler never waits for its own thread. */
+/* One thread at a time changes the table or writes text in bulk. Signals are blocked meanwhile,
+ * so a handler never waits for its own thread. */
 void fl_table_lock(uint64_t *signals);
 bool fl_table_lock_within(uint64_t us, uint64_t *signals);
 void fl_table_unlock(const uint64_t *signals);
-/* In fork's child: another thread was changing it, and may be half through. */
+/* In fork's child: was another thread changing the table, which may be half done? */
 bool fl_table_is_cut(void);
 
-/* Zeroed memory that is mostly never touched, and not for core files; or NULL. */
+/* Zeroed memory of which most is never touched, left out of core files; or NULL. */
 void *fl_table_map(size_t bytes);
-/* There was no room, as the reader will say. */
+/* There was no room for something: the reader will say so. */
 void fl_table_leave_out(enum fl_left);
 /* Append a probe for `site`; NULL when the table is full. */
 struct fl_probe *fl_table_append(const struct fl_site *, uint32_t module);
-/* What it is at first: found, or refused. */
+/* The state of a new probe: found, or refused. */
 enum fl_probe_state fl_table_found(uint32_t id);
 /* Fill row `id`, which is not this process's yet. */
 struct fl_probe *fl_table_put(uint32_t id, const struct fl_site *, uint32_t module);
-/* Around what appends: no other process does, and all that they have appended
+/* Around all that appends: no other process appends meanwhile, and what others have appended
  * is known. */
 void fl_table_begin(void);
 void fl_table_end(uint32_t from);
@@ -167,27 +169,28 @@ void fl_table_refuse(uint32_t id, int err, uint64_t datum);
 void fl_table_forget_gone(void (*each_loaded)(void (*see)(uintptr_t bias)));
 /* May a block of a function's calls be counted? (fuse.c) */
 bool fl_fuse_takes(struct fl_function *);
-/* Is there a window of what is seldom just now (seldom.c)? One that times its calls? W with
+/* Is a window of seldom functions open just now (seldom.c)? Does it time their calls? W with
  * the switches' lock, R any: a hint. */
 struct fl_seldom_window {
 	bool is_open, is_timing;
 };
 extern struct fl_seldom_window fl_seldom_window;
-/* An image begins with what is wished. */
+/* Sampling begins in this image, with what the reader wishes. */
 void fl_sample_open(void);
-/* A block of probe `id` is counted: if no other may be, its function goes off. */
+/* A block of probe `id` is counted. If no further block may be, its function goes off. */
 void fl_sample_block(uint32_t id);
-/* Called by the glue of sampled probes: of an entry whose call may be timed; where a timed
- * call of this thread is likely to end, or another of its function to begin in it; and
- * where that is further in. */
+/* Called by the glue of sampled probes. hit: an entry whose call may be timed; after: where a
+ * timed call of this thread is likely to end, or another call of its function to begin inside
+ * it; inner: the same, further in. */
 void fl_sample_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 void fl_sample_after(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 void fl_sample_inner(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
-/* Timed calls that are open (frames.c). At an entry: those that were left go. push: one that
- * came at its `tsc`, and begins now; false when there is no room. take_out_since: of all that
- * are open, what a probe took since. note: a call begins that is not timed. find: which one
- * ends at an exit? take: it and all above go; false: a handler was quicker. forget: all go. */
+/* Timed calls that are open (frames.c). leave: at an entry, calls that were left without an
+ * exit go. push: a call that came at its `tsc` begins now; false: there is no room.
+ * take_out_since: a probe took the time since `tsc`, which counts for no open call. note: a
+ * call begins that is not timed. find: which call ends at this exit? take: that call and all
+ * above it go; false: a handler was quicker. forget: all go. */
 void fl_frames_leave(struct fl_frames *, uint32_t entry, uint32_t sp);
 bool fl_frames_push(struct fl_frames *, const struct fl_frame *);
 void fl_frames_take_out_since(struct fl_frames *, uint64_t tsc);
@@ -195,19 +198,19 @@ void fl_frames_note(struct fl_frames *, uint32_t function, uint32_t sp);
 bool fl_frames_find(struct fl_frames *, uint32_t exit, uint32_t sp, uint32_t *at);
 bool fl_frames_take(struct fl_frames *, uint32_t at, struct fl_frame *);
 void fl_frames_forget(struct fl_frames *);
-/* For fl_channel_each_frames(). tell: the reader of those that are open; forget_dead: all go,
- * as their thread has gone. */
+/* For fl_channel_each_frames(). tell: the reader hears of those that are open. forget_dead: all
+ * go, because their thread has gone. */
 void fl_frames_tell(struct fl_frames *, int32_t tid);
 void fl_frames_forget_dead(struct fl_frames *, int32_t tid);
-/* A frame is given up; is it of an older period? (sample.c) */
+/* lost: a frame is given up. is_stale: is a frame of an older period? (sample.c) */
 void fl_sample_lost(const struct fl_frame *);
 bool fl_sample_is_stale(const struct fl_frame *);
 
-/* Called by the glue of what FL_ACT_STAGED is for (change.c). */
+/* Called by the glue of probes that do FL_ACT_STAGED (change.c). */
 void fl_change_hit(uint32_t id, uint32_t sp) __attribute__((visibility("hidden")));
 
-/* What entries do between windows, and exits: as one set; so does what is armed from
- * now on. Entries count, exits are off. */
+/* Open or close a window: entries and exits change as one set, and what is armed from now on
+ * is like them. Between windows entries count and exits are off. */
 bool fl_probes_open_window(void);	/* false: not while modules are being unloaded */
 void fl_probes_close_window(void);
 void fl_windows_open(void);		/* none has been */
@@ -217,21 +220,21 @@ void fl_window_virtual(uint32_t id, uint32_t sp);
 void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 	__attribute__((visibility("hidden")));
 
-/* In fork's child: what another thread of the parent had begun is finished. */
+/* In fork's child: finish what another thread of the parent had begun. */
 void fl_sample_in_child(void);
 /* Both with the switches' lock. holds: is probe `id`, to be armed now, off until the next
- * window? armed: what is seldom of [id, n) is as it is between windows. */
+ * window? armed: seldom functions of [id, n) become as they are between windows. */
 bool fl_sample_holds(uint32_t id);
 void fl_sample_armed(uint32_t id);
-/* Entry `id` is to be on again, and is seldom if its row says so: counted from the next window
- * on, as before. With the switches' lock, and nothing on period.c's list. */
+/* Entry `id` is to be on again. If its row says seldom, it is seldom, and counted from the next
+ * window on as before. With the switches' lock, and period.c's list is empty. */
 void fl_sample_returns(uint32_t id);
-/* Sites of a function are wanted that were not: its calls are timed, or counted in windows.
+/* Sites of a function are wanted now that were not: its calls are timed, or counted in windows.
  * With the switches' lock. */
 void fl_sample_wanted(struct fl_function *);
 
-/* Bindings of FL_ACT_CALL. default: what `call` counts is what probe `id` does, unless
- * something is bound; of all, whatever was. */
+/* Bindings of FL_ACT_CALL. default: unless something is bound to probe `id`, it calls the
+ * function that reset named. reset: that is `call` now, for every probe that has a binding. */
 int fl_handler_open(uint32_t max);
 void fl_handler_default(uint32_t id);
 void fl_handlers_reset(void (*call)(uint32_t, void *));
@@ -247,19 +250,19 @@ static inline bool fl_table_wants(uint32_t id)
 	return fl_table.rows[id].wanted;
 }
 
-/* Does a second recorder want it, or has it? */
+/* Does the first recorder want it, or has a second one chosen it? */
 static inline bool fl_table_wants_too(uint32_t id)
 {
 	return fl_table_wants(id) || (fl_table.joint && fl_table.joint[id]);
 }
 
-/* Is it a function's second body, and nobody else's place? */
+/* Is its form one of a function's second body? */
 static inline bool fl_probe_is_body(const struct fl_probe *p)
 {
 	return p->form >= FL_FORM_BODY && p->form <= FL_FORM_BODY_POINT;
 }
 
-/* Is it the entry, which leads there? */
+/* Is it the entry, which leads into that body? */
 static inline bool fl_probe_is_body_entry(const struct fl_probe *p)
 {
 	return p->form == FL_FORM_BODY || p->form == FL_FORM_BODY_BEFORE;

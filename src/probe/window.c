@@ -23,9 +23,9 @@
  *	   in every thread, with its time.
  *	3. Windows stand for their program in the proportion that `rates` says.
  * WHY
- *	1. (A), (B): who does not see an edge announced reads before its clock is
- *	   read, and the records it has loaded were written, and their times read,
- *	   before that. (C), (D): who sees it published sees the time.
+ *	1. (A), (B): a reader that does not see an edge announced reads before its
+ *	   clock is read, and the records it has loaded were written, and their times
+ *	   read, before that. (C), (D): a reader that sees it published sees the time.
  *	2. A thread that runs after the sync fetches what is on; a probe goes off
  *	   only after `off` was read. Clocks of two cores differ by less than SKEW.
  *	   Sites that are found inside a window are armed on, others off (goal.c).
@@ -37,14 +37,14 @@
  *		due_ns   what all windows so far stand for, end to end
  *		next_ns  due_ns and up to half a gap, at random: the next one opens
  *
- *	   A window that opens late, as a timer was late, adds no more to due_ns than
+ *	   A window that opens late, because a timer was, adds no more to due_ns than
  *	   it stands for: so the next one is not late. An image's first window is no
  *	   sample: its rate is 1, it stands for itself.
  *	   Recording slows a thread down, so a window holds less of its program than
  *	   its time says, and of busy functions least. No clock tells how much, so
  *	   every entry is counted all the time: the calls of a function are known
  *	   exactly, and windows only say who made them and how long they took.
- * FAILURE	Killed between (A) and (C): probes are as they were before, so the
+ * FAILURE	Killed between (A) and (C): probes are as they were before, so a
  *	window that was open is open for all records there are. An image that exec
  *	replaces leaves its last window open: the next one closes it, and opens its
  *	first, whatever taken says. So an edge may take the place of one that was
@@ -186,8 +186,8 @@ static bool stands_still(uint32_t i, const struct fl_slot *s)
 	       stood[i].ptr == load_relaxed(&s->ring[0].ptr);
 }
 
-/* What threads did since: a new one, all of it; also one that has the slot and the
- * id of one that ended. */
+/* What threads did since the window opened. All of a new thread counts, also of one that has
+ * the slot and the id of a thread that ended. */
 static void sum_threads(void)
 {
 	self.idle = true;
@@ -213,7 +213,7 @@ static void turn_all(void)
 		    fl_table.sites[id].kind == FL_AT_POINT)
 			continue;
 		if (fl_table.switches[id].is_entry)
-			/* ordering: none, who loads the old routine ran before the edge */
+			/* ordering: none, loads of the old routine are before the edge */
 			fl_goal_direct(id, fl_goal_action(id));
 		else if (fl_table.between)
 			fl_goal_hold(id, FL_HOLD_WINDOW);
@@ -254,7 +254,7 @@ void fl_probes_close_window(void)
 
 /* ---- edges ---------------------------------------------------------------------------- */
 
-/* What threads have done so far is read just before the clock: again, when this
+/* What threads have done so far is read just before the clock. Both are read again when this
  * thread was held up in between. */
 static uint64_t read_clock(void (*look)(void))
 {
@@ -290,7 +290,7 @@ static uint64_t publish_edge(void (*look)(void))
 	return now;
 }
 
-/* What window `k` stands for: 1 / rate of itself. */
+/* The rate of window `k`, which stands for 1 / rate of itself. */
 static uint32_t *rate_at(uint64_t k)
 {
 	return &windows()->rates[k % (FL_EDGES / 2)];
@@ -333,7 +333,8 @@ static void plan_next(uint64_t gap_us, uint64_t period_us)
 
 /* ---- turns ----------------------------------------------------------------------------- */
 
-/* Longer where windows would become too short, or switching too much. */
+/* The period is longer where windows would become too short, or switching would take too
+ * much. */
 static uint64_t period_of(uint64_t rate)
 {
 	uint64_t period = PERIOD_US, least = LEAST_US * (uint64_t)FL_RATE_ALL / rate;
@@ -348,7 +349,7 @@ static uint64_t gap_of(uint64_t rate)
 	return period_of(rate) * (FL_RATE_ALL - rate) / FL_RATE_ALL;
 }
 
-/* The least so far, which is forgotten slowly: sites may have been added. */
+/* Keep the least time so far, and forget it slowly: sites may have been added. */
 static void note_switch(uint64_t us)
 {
 	bool is_first = !self.switch_us;
@@ -404,10 +405,10 @@ static bool has_room(void)
 	return w->published - load_acquire(&w->taken) + 2 <= FL_EDGES;
 }
 
-/* None is open: open one when own_ns() comes to next_ns. How long that takes is told by
- * how much CPU time has passed since the last one ended (ran_us), in how much time
- * (passed_us). Where nobody recorded anything in the last one a whole gap passes, as it may
- * be that all wait and that no CPU time passes; else a 16th of one at least. */
+/* No window is open: open one when own_ns() comes to next_ns. How long that takes is guessed
+ * from how much CPU time has passed since the last window ended (ran_us), in how much time
+ * (passed_us). Where nobody recorded anything in the last window a whole gap passes, because
+ * all threads may wait and use no CPU time; otherwise at least a 16th of a gap. */
 static uint64_t turn_closed(uint64_t rate, uint64_t per_us)
 {
 	uint64_t passed_us = (fl_os_monotonic_ns() - self.ended_ns) / 1000 + 1;
@@ -440,8 +441,8 @@ uint64_t fl_windows_turn(void)
 	return turn_closed(rate, ticks_per_us());
 }
 
-/* What an earlier image left: an edge that was only announced does not count, a
- * window ends here. It was not added up. */
+/* What an earlier image left: an edge that was only announced does not count, and an open
+ * window ends here, without being added up. */
 static void end_earlier(void)
 {
 	struct fl_windows *w = windows();

@@ -1,11 +1,11 @@
 /*
- * yield.c - what the program is about to write itself has its old bytes meanwhile.
+ * yield.c - text that the program is about to write itself has its old bytes meanwhile.
  *
- * Pads and sleds are for whoever wants them: XRay's runtime patches its own while
- * threads run, by stores that are harmless over the bytes that it expects there, and over
- * no others. It asks for the right to write first. Then they are given back, so that it
- * finds what it expects; and when it has given up that right, those that have been
- * left alone are armed again. A profiling call is nobody's but the compiler's.
+ * Pads and sleds are for whoever wants them. XRay's runtime patches its own while threads run,
+ * by stores that are harmless over the bytes that it expects there, and over no others. It asks
+ * for the right to write first. Then pads and sleds are given back, so that the runtime finds
+ * what it expects. When it has given up that right, those that it has left alone are armed
+ * again. A profiling call is nobody's but the compiler's.
  */
 #include "arm.h"
 #include "goal.h"
@@ -19,7 +19,7 @@ static bool is_within(uint32_t id, uintptr_t lo, uintptr_t hi)
 	return fl_table.probes[id].bare && p->at < hi && p->at + p->len > lo;
 }
 
-/* Those of [lo, hi) that are in `state`, ARMED or YIELDED. Nobody switches them. */
+/* Stage those of [lo, hi) that are in `state`, ARMED or YIELDED. Nobody switches them. */
 static int stage_within(struct fl_set *set, uintptr_t lo, uintptr_t hi,
 			enum fl_probe_state state)
 {
@@ -61,7 +61,7 @@ static void yield_locked(uintptr_t lo, uintptr_t hi)
 	fl_switches_let();
 }
 
-/* Once armed, and refused since. */
+/* Probes that were once armed, and were refused since. */
 static void note_overwritten(uintptr_t lo, uintptr_t hi)
 {
 	for (uint32_t id = 0; id < fl_table.n; id++) {
