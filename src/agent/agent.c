@@ -1,10 +1,10 @@
 /*
  * agent.c - the recorder's agent: asks it which sites it wants and arms them.
  *
- * Hides the negotiation with the reader, see enum fl_phase in channel.h. The
- * reader may die at any point; then the target goes on without probes. Of a
- * process tree's processes one asks at a time, with its lock held (channel/processes.c).
- * It is answered for all, and one whose sites others have brought need not ask.
+ * Hides the negotiation with the reader, see enum fl_phase in channel.h. The reader may die at
+ * any point; then the target goes on without probes. In a process tree one process asks at a
+ * time, with the tree's lock held (channel/processes.c). The answer is for all of them, and a
+ * process whose sites others have brought need not ask.
  *
  *	target					reader
  *	write modules, sites, n_sites		wait for ASK
@@ -29,7 +29,7 @@ static const struct fl_owner *second;	/* beside it; W with the negotiation's loc
 
 static struct fl_lock negotiation = { .rank = FL_LOCK_NEGOTIATION };
 
-static uint32_t is_forking;		/* a fork has it; W who does */
+static uint32_t is_forking;		/* 1: a fork has it; W the thread that has it */
 static uint32_t n_waits;		/* for that fork; atomic */
 
 void fl_agent_lock(uint64_t *signals)
@@ -46,8 +46,8 @@ bool fl_agent_lock_to_fork(uint64_t us, uint64_t *signals)
 	return true;
 }
 
-/* Who forks may wait, in the C library, for who meets a place: a few waits a fork, of a
- * tenth of a second at most, are enough for all threads together. */
+/* A thread that forks may wait, in the C library, for a thread that meets a place: a few waits
+ * a fork, of a tenth of a second at most, are enough for all threads together. */
 static bool fork_takes_long(void)
 {
 	enum { MOST = 4 };
@@ -123,7 +123,7 @@ static int find_once(enum fl_moment moment)
 	return n;
 }
 
-/* Other threads may unload modules meanwhile, but for LOADING. */
+/* Other threads may unload modules meanwhile, except with LOADING. */
 int fl_agent_found(enum fl_moment moment)
 {
 	int n;
@@ -135,11 +135,11 @@ int fl_agent_found(enum fl_moment moment)
 	return n < 0 ? n : 0;
 }
 
-static bool is_attached;		/* it comes late, and goes without a trace */
+static bool is_attached;		/* the recorder comes late, and goes without a trace */
 static int start_error;			/* why this process's agent cannot work */
 static int watch_error;			/* why nobody can watch the reader */
 
-/* GO when the reader died before it gave an answer. */
+/* The reader's answer, or GO when it died before it gave one. */
 static uint32_t wait_for_answer(struct fl_region *m)
 {
 	uint32_t phase, *of = &m->session[0].phase;
@@ -172,8 +172,8 @@ static bool must_ask(void)
 	       load_relaxed(&session->n_decided) < shm->n_sites;
 }
 
-/* Returns the reader's answer. The first wait is for one that was killed while
- * it asked. */
+/* Returns the reader's answer. The first wait is for the answer to a process that was killed
+ * while it asked. */
 static uint32_t ask(void)
 {
 	uint32_t answer;
@@ -207,8 +207,8 @@ static const struct fl_owner recorder = { .found = recorder_found };
 
 static bool is_recorded, is_orphan;
 static bool had_second;
-static uint32_t has_retired;		/* all is off, and another recorder may come: W who has
-					 * made it so, and the one that comes */
+static uint32_t has_retired;		/* 1: all is off, and another recorder may come. W the
+					 * thread that made it so, and the one that comes */
 
 static void tell_recorders(void)
 {
@@ -276,8 +276,8 @@ static int join_once(const struct fl_owner *who)
 	return err;
 }
 
-/* The recorder's end is either seen here, or finds the second one. Who unloads modules may
- * wait for the lock. */
+/* The recorder's end is either seen here, or finds the second one. While modules are unloaded
+ * this tries again without the lock, because the thread that unloads may wait for it. */
 int fl_agent_join_second(const struct fl_owner *who)
 {
 	enum { PAUSE_US = 200 };
@@ -291,7 +291,7 @@ int fl_agent_join_second(const struct fl_owner *who)
 	return err;
 }
 
-/* Where the recorder has gone before, all ends here. */
+/* If the recorder has gone before, all ends here. */
 void fl_agent_leave_second(void)
 {
 	const struct fl_owner *who;
@@ -317,10 +317,10 @@ bool fl_agent_is_orphan(void)
 	return is_orphan;
 }
 
-/* From flick's own thread, when the reader has gone: profiling functions return at
- * once, what is met enqueues nothing and waits for no room, and then all is off. A
- * thread that is just being answered sees that nobody lives. A program that has a session
- * of its own goes on with it. */
+/* From flick's own thread, when the reader has gone: profiling functions return at once, a
+ * probe that is met enqueues nothing and waits for no room, and then all is off. A thread that
+ * waits for an answer sees that no reader lives. A program that has a session of its own goes
+ * on with it. */
 void fl_agent_end(void)
 {
 	uint64_t signals;
@@ -344,8 +344,8 @@ void fl_agent_end(void)
 		end_probes();
 }
 
-/* After an exec in the target: what the old image had is not there any more. A
- * process tree's rows may be another's as well. */
+/* After an exec in the target: what the old image had is not there any more. Rows of a process
+ * tree may be another process's as well. */
 static void retire_old_image(void)
 {
 	for (uint32_t i = 0; !shm->follow && i < shm->n_sites; i++)
@@ -381,9 +381,9 @@ static int open_all(void)
 	return err;
 }
 
-/* What cannot be found is told by ask(); what there is no room for the reader sees. In the
- * first constructor all modules are those that the program began with, which stay. The loader
- * is not told to keep them: it would call their constructors, the C library's with no
+/* ask() tells what cannot be found; the reader sees what there is no room for. In the first
+ * constructor all modules are those that the program began with, and these stay. The loader is
+ * not told to keep them, because it would call their constructors, the C library's with no
  * environment. */
 static int discover_first(uint32_t *from)
 {
@@ -396,14 +396,15 @@ static int discover_first(uint32_t *from)
 	return err < 0 && err != FLE_FULL ? err : 0;
 }
 
-/* Room that the program may want: all of the region but its first bytes. */
+/* Give back room that the program may want: all of the region except its first bytes. */
 static void give_back(uint64_t keep, uint64_t mapped)
 {
 	keep = fl_round_up(keep, FL_PAGE);
 	fl_os_unmap((char *)shm + keep, mapped - keep);
 }
 
-/* Bodies stay for ever, and each recorder that comes late has its own: in all so much. */
+/* Bodies stay for ever, and each recorder that comes late has its own: all take so much at
+ * most. */
 #define BODIES_MOST (512ul << 20)
 
 /* The process is this region's. */
@@ -421,8 +422,9 @@ static int begin_process(void)
 	return open_all();
 }
 
-/* Others run, and load modules: who does finds no owner until the first sites are decided,
- * as those must not count as being loaded. What came meanwhile is found behind that. */
+/* Other threads run, and load modules. A thread that loads finds no owner until the first sites
+ * are decided, because those must not count as being loaded. What came meanwhile is found after
+ * that. */
 static void direct_late(void)
 {
 	struct fl_modules now;
@@ -451,9 +453,9 @@ static void direct_late(void)
 	tell_recorders();
 }
 
-/* CPUs that threads of ours may have before the program runs: its own, or, where it may run on
- * one alone, the reader's. Where system calls are filtered there are none: a filter may end who
- * begins a thread, or answer in the kernel's place. */
+/* CPUs that threads of ours may have before the program runs: its own or, where the program may
+ * run on one alone, the reader's. Where system calls are filtered there are none: a filter may
+ * end a process that begins a thread, or answer in the kernel's place. */
 static struct fl_os_spare spare_cpus(void)
 {
 	const uint64_t none[FL_CPU_WORDS] = { 0 };
@@ -484,9 +486,9 @@ static void direct(void)
 		fl_windows_begin();
 }
 
-/* The recorder that the program was started with is dead, and its probes are off: text
- * comes back, as it does at once where the recorder came late. Pages of a parent's are not
- * stored to. */
+/* The recorder that the program was started with is dead, and its probes are off: old bytes
+ * come back, as they do at once where a recorder came late. Pages of a parent's are not stored
+ * to. */
 static int take_over(void)
 {
 	int err = fl_text_is_shared() ? FLE_RECORDED : fl_probes_give_back();
@@ -499,7 +501,7 @@ static int take_over(void)
 	return err;
 }
 
-/* Whose reader has just died, or wants to leave, may not have been ended yet. */
+/* A recorder whose reader has just died, or wants to leave, may not have been ended yet. */
 static bool is_being_left(void)
 {
 	return !load_relaxed(&second) &&
@@ -507,8 +509,9 @@ static bool is_being_left(void)
 	       (load_relaxed(&is_orphan) || fl_agent_director() == &recorder);
 }
 
-/* Who watches ends what an earlier recorder has left, and ends; else it is done here, and its
- * reader told, which may have sent us for it. 0, also when there is one that lives. */
+/* What watches an earlier recorder ends what that one has left, and ends itself. Otherwise it
+ * is done here, and the earlier reader is told, which may have sent us for that. 0, also when
+ * an earlier recorder lives. */
 static int follow_earlier(void)
 {
 	enum { PAUSE_US = 1000, PATIENCE_US = 3000000 };
@@ -563,8 +566,8 @@ static int enter(const char *given)
 	return err;
 }
 
-/* Recorders take turns, but one that is killed gives its turn away while the thread that it
- * has sent is at it. Who forks meanwhile has a child in which nobody is. */
+/* Recorders take turns, but a recorder that is killed gives its turn away while the thread that
+ * it has sent is still in here. A fork meanwhile makes a child in which nobody is. */
 int fl_agent_attach(const char *given)
 {
 	enum { PAUSE_US = 1000, PATIENCE_US = 5000000 };
@@ -589,7 +592,7 @@ int fl_agent_attach(const char *given)
 	return err;
 }
 
-/* As the agent of a recorder. */
+/* Start as the agent of a recorder. */
 static void start(const char *given)
 {
 	uint64_t mapped;
@@ -613,7 +616,7 @@ static void start(const char *given)
 	if (start_error) {
 		if (ask() == FL_PHASE_QUIT)
 			fl_os_exit(0);
-		fl_life_close();	/* who attaches later finds the loader as it was */
+		fl_life_close();	/* a later recorder finds the loader as it was */
 		return;
 	}
 	direct();
@@ -631,8 +634,8 @@ static const char *find_variable(char **env, const char *name)
 	return NULL;
 }
 
-/* By valgrind, which preloads a part of its own: what it executes no store to code reaches,
- * and it keeps shadows of all that is mapped. */
+/* Is the program run by valgrind, which preloads a part of its own? Stores to code do not reach
+ * what valgrind executes, and it keeps shadows of all that is mapped. */
 static bool is_translated(char **env)
 {
 	static const char part[] = "/vgpreload_";

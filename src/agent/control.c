@@ -1,9 +1,9 @@
 /*
  * control.c - the recorder changes its mind while the program runs.
  *
- * Who waits beside the program (watch.c) looks whether the reader has staged what is to
- * become of probes, and makes it so (probe/change.c). One wish at a time; the reader asks for
- * the next when it has the answer.
+ * What watches beside the program (watch.c) looks whether the reader has staged what is to
+ * become of probes, and makes it so (probe/change.c). There is one wish at a time; the reader
+ * makes the next one when it has the answer.
  *
  *	reader					who waits beside the program
  *	staged[] = ...				load wish	(B)
@@ -13,8 +13,8 @@
  * (B) pairs with (A) in cli/change.c: who sees the wish sees what is staged.
  * (C) pairs with (D) in cli/change.c: who sees it answered sees the answer.
  *
- * FAILURE	Nobody waits, or he is killed: the reader sees no answer, and says so. While
- *	modules are being unloaded the wish stays, and is looked at again.
+ * FAILURE	Nobody watches, or the watch is killed: the reader sees no answer, and says so.
+ *	While modules are being unloaded the wish stays, and is looked at again.
  */
 #include "agent.h"
 #include "os/os.h"

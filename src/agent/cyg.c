@@ -5,17 +5,17 @@
  * not armed: before the agent is ready, and where no scan recognised the site.
  * The first such call makes the site a probe; a call that is no site (a tail
  * jump that left no trace) becomes a virtual probe of its function, and so do a
- * site's calls of another function than its own. What was once decided takes no
- * lock: a call whose site was refused comes here each time. What is first met may come
- * from anywhere in the program, with any lock of its own or the loader's held: the wait is
- * for threads that wait for none of these, agent.h. Where that cannot be, the event is
+ * site's calls of another function than its own. A call that was decided about once takes no
+ * lock: a call whose site was refused comes here each time. A call that is first met may come
+ * from anywhere in the program, with any lock of the program's or the loader's held: it waits
+ * only for threads that wait for none of these, agent.h. Where it cannot wait, the event is
  * counted as lost.
  */
 #include "agent.h"
 #include "os/os.h"
 #include "patch/patch.h"
 
-/* Take in what returns to `ret`: its id, FLE_NOPROBE, FLE_FULL. */
+/* Take in the call that returns to `ret`: its id, FLE_NOPROBE, FLE_FULL. */
 static int take_site(const struct fl_owner *owner, uintptr_t ret, uintptr_t function,
 		     enum fl_kind kind)
 {
@@ -46,7 +46,7 @@ static int take_virtual(const struct fl_owner *owner, uintptr_t function, enum f
 	return id;
 }
 
-/* What is met for the first time; a `ret` of 0 is none of a site. */
+/* Take in a call that is met for the first time. A `ret` of 0 is no site's. */
 static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t form)
 {
 	const struct fl_owner *owner;
@@ -64,7 +64,7 @@ static int take(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint8_t fo
 	return id;
 }
 
-/* A call that is not the site's own, or none that has a site. */
+/* A call that is not the site's own, or that has no site. */
 static void met_other(uintptr_t function, enum fl_kind kind, uint8_t form, uint32_t sp)
 {
 	int id = fl_probe_virtual_ready(function, kind, form);
@@ -91,8 +91,8 @@ static void met_call(uintptr_t function, uintptr_t ret, enum fl_kind kind, uint3
 		fl_channel_lose_unplaced(kind);
 }
 
-/* `caller` is where the function's frame returns to; who is jumped to returns
- * there, too. The stack pointer is what a glue would see, below the way back. */
+/* `caller` is where the function's frame returns to; a profiling function that was jumped to
+ * returns there, too. The stack pointer is what a glue would see, below the way back. */
 __attribute__((noinline)) static void met(void *function, void *caller, void *ret,
 					  enum fl_kind kind, void *frame)
 {

@@ -2,22 +2,22 @@
  * find.c - _dl_find_object(), which stands before the C library's: by it unwinders find
  * what they need for a program counter.
  *
- * Hides that bodies are in no file that the loader knows. For one of these the answer is
- * our table (copy/unwind.c), for all else the C library's own. Exceptions, the end of a
- * cancelled thread and backtraces come through here, frame by frame, in any thread and in
- * handlers: no lock is taken, and what is looked at is constant.
+ * Hides that bodies are in no file that the loader knows. For a body the answer is our table
+ * (copy/unwind.c), for all else the C library's own. Exceptions, the end of a cancelled thread
+ * and backtraces come through here, frame by frame, in any thread and in handlers: no lock is
+ * taken, and what is looked at is constant.
  *
  * Where the C library has no such function (before glibc 2.35) unwinders ask otherwise, and
  * where another one of that name stands before ours they do not come here: then bodies are
  * not found, which fl_find_open() says. In a static program ours, being weak, gives way.
  *
- * Nor do they where they are loaded for a module that looks at its own libraries first
- * (RTLD_DEEPBIND): so of an unwinder that is being loaded the relocation is made one that asks
- * us what it is to be.
+ * Nor do unwinders come here that are loaded for a module which looks at its own libraries
+ * first (RTLD_DEEPBIND): so in an unwinder that is being loaded, the relocation is made one
+ * that asks us what it is to be.
  *
- * In a program that ran before nobody comes here by that name. So where an unwinder keeps the
- * address of the C library's, ours is put, for good: a thread may be in a body for as long as
- * it likes. That an unwinder is there is seen to before (attach.c).
+ * In a program that ran before, no unwinder comes here by that name. So where an unwinder keeps
+ * the address of the C library's function, ours is put, for good: a thread may be in a body for
+ * as long as it likes. attach.c sees to it before that an unwinder is there.
  */
 #include <sys/mman.h>
 
@@ -37,9 +37,10 @@ struct found_object {
 typedef int find_function(void *pc, struct found_object *);
 
 static find_function *next;		/* the C library's; W once, the first time */
-static void *own_map;			/* who asks whose a body is, is told: libflick's */
+static void *own_map;			/* a body's module, for whoever asks: libflick's */
 
-/* Also before the first constructor of ours has run: then a library's throws in its own. */
+/* Also before our first constructor has run: then an exception of a library's is in its own
+ * code. */
 static find_function *find_next(void)
 {
 	struct found_object own;
@@ -79,7 +80,7 @@ void fl_find_open(void)
 
 /* ---- who asks is led here ---------------------------------------------------------------- */
 
-/* It may be among what is only read once it is relocated. */
+/* The word may be in memory that is only read once it is relocated. */
 static int store_word(uint64_t *word, uint64_t value)
 {
 	int prot = fl_text_prot((uintptr_t)word), err = prot < 0 ? prot : 0;
@@ -101,7 +102,7 @@ static find_function *choose(void)
 	return find;
 }
 
-/* All of it, or nothing. */
+/* Both words are stored to, or none. */
 static void redirect_relocation(const struct fl_module *m, Elf64_Rela *r)
 {
 	uint64_t *addend = (uint64_t *)&r->r_addend, was = *addend;
@@ -111,7 +112,7 @@ static void redirect_relocation(const struct fl_module *m, Elf64_Rela *r)
 		store_word(addend, was);
 }
 
-/* By the name that a word is filled by, and its value in the module itself. */
+/* Is the word filled by that name, and not from the module itself? */
 static bool is_of_another(const char *name, uintptr_t value)
 {
 	return !value && !__builtin_strcmp(name, "_dl_find_object");
@@ -127,7 +128,7 @@ static int note_word(void *arg, uintptr_t at, uint32_t type, const char *name, u
 	return 0;
 }
 
-/* Of one table of the module's, the relocation that fills the word; NULL: it is not there. */
+/* The relocation, in one table of the module's, that fills the word; NULL: it is not there. */
 static Elf64_Rela *relocation_of(const struct fl_module *m, int64_t tag, int64_t size_tag,
 				 uintptr_t word)
 {
@@ -144,8 +145,8 @@ static Elf64_Rela *relocation_of(const struct fl_module *m, int64_t tag, int64_t
 	return NULL;
 }
 
-/* What the loader is to fill yet holds an address as in the file, or 0. Where it is filled it
- * has ours: the program was started so, and we come before the C library. */
+/* A word that the loader is still to fill holds an address as in the file, or 0. A word that is
+ * filled has ours: the program was started so, and we come before the C library. */
 static void redirect_unfilled(const struct fl_module *m, uintptr_t word)
 {
 	size_t n = m->hi - m->lo;
@@ -194,7 +195,7 @@ static int redirect_module(void *arg, struct fl_module *m)
 	return fl_obj_relocs(m, redirect_word, arg);
 }
 
-/* Nobody tells us yet when a module goes: so the loader keeps all. */
+/* Nobody tells us yet when a module goes, so the loader keeps all. */
 void fl_find_open_late(void)
 {
 	if (find_next() && !fl_obj_each_kept(redirect_module, NULL))

@@ -1,10 +1,10 @@
 /*
  * joint.c - the agent of a second recorder, in a process that one records.
  *
- * Hides that it comes in by a thread of its own (attach.c), as the first one may have, and
+ * Hides that it comes in by a thread of its own (attach.c), as the first recorder may have, and
  * finds all of flick's there. It gets a region that it alone reads (channel/other.c), is asked
- * about sites behind the first recorder, and is the owner of the probes when that has gone. Who
- * watches the first one (watch.c) watches it, too.
+ * about sites after the first recorder, and is the owner of the probes when that has gone. What
+ * watches the first recorder (watch.c) watches it, too.
  *
  * PROTOCOL	the thread that comes in	who watches
  *		join, ask, arm
@@ -14,8 +14,8 @@
  *
  * (A) pairs with (B): who finds the region finds it joined.
  *
- * FAILURE	Its reader dies while it is asked: nothing is wanted, and who watches ends it.
- *	The first reader dies: each probe is off for that one alone. Both are dead: all ends as
+ * FAILURE	Its reader dies while it is asked: nothing is wanted, and the watch ends it. The
+ *	first reader dies: each probe is off for that recorder alone. Both are dead: all ends as
  *	with one.
  */
 #include "agent.h"
@@ -43,7 +43,7 @@ static void end_second(void)
 	store_relaxed(&is_joined, false);
 }
 
-/* A reader that wants nothing is left. */
+/* When its reader wants nothing, the second recorder leaves. */
 static void ask_second(uint32_t from, enum fl_moment moment)
 {
 	if (!fl_channel_reader_lives())		/* else it has been armed for the first */
@@ -64,7 +64,7 @@ static const struct fl_owner joint = {
 	.found = ask_second, .join = begin_second, .leave = end_second,
 };
 
-/* What an action of probes needs more than an event, the first recorder has alone. */
+/* An action that needs more than an event of each probe is for the first recorder alone. */
 static int may_join(const struct fl_region *m, const struct fl_region *first)
 {
 	uint32_t action = m->session[0].action;
@@ -102,7 +102,7 @@ bool fl_joint_is_there(void)
 	return load_relaxed(&is_joined);
 }
 
-/* Of a module that is loaded again it is asked of its rows. */
+/* When a module is loaded again, its rows say what is wanted. */
 static void note_wanted(struct fl_region *m, uint32_t n)
 {
 	const uint8_t *staged = fl_shm_staged(m);

@@ -32,9 +32,9 @@ static void each_loaded(void (*see)(uintptr_t bias))
 		see(m->l_addr);
 }
 
-/* dlmopen() makes other lists, each with its own C library and none of us: the loader
- * (glibc 2.35) says so by its version, and links the next one behind what <link.h>
- * of older ones declares. */
+/* dlmopen() makes other lists, each with its own C library and none of us. The loader (glibc
+ * 2.35) says so by its version, and links the next list behind what <link.h> of an older glibc
+ * declares. */
 static bool has_other_spaces(void)
 {
 	const struct {
@@ -63,15 +63,15 @@ static void tell_spaces(void)
 		store_relaxed(&watched->has_spaces, 1);
 }
 
-/* Not so in a child that is not recorded: what it knows is its parent's, too. While flick
- * is being closed nobody directs, and places are still armed. */
+/* False in a child that is not recorded: what it knows is its parent's, too. While flick is
+ * being closed nobody directs, but places are still armed. */
 static bool has_probes(void)
 {
 	return !fl_channel_is_closed() || fl_agent_is_orphan();
 }
 
-/* In the thread that loads or unloads, with the loader's lock held: its list stands. It
- * may hold any lock of the program's, too. */
+/* In the thread that loads or unloads, with the loader's lock held: the loader's list stands.
+ * The thread may hold any lock of the program's, too. */
 static void on_loader(void)
 {
 	uint64_t before;
@@ -87,7 +87,7 @@ static void on_loader(void)
 	fl_find_loaded(unwinder_at());
 	if (!fl_agent_director())
 		return;
-	/* Else a filter of system calls is asked for a clock that nobody wants. */
+	/* Only then is a clock read: a filter of system calls would be asked for it. */
 	is_told = watched && watched->follow;
 	before = is_told ? fl_os_cpu_ns(fl_os_tid()) : 0;
 	fl_agent_found(FL_LOADING);
@@ -95,7 +95,7 @@ static void on_loader(void)
 		fl_channel_armed(fl_os_cpu_ns(fl_os_tid()) - before);
 }
 
-/* How many bytes behind the `ret` at `at` nobody runs: NOPs up to a boundary. */
+/* The room of the `ret` at `at`, with NOPs behind it that nobody runs, up to a boundary. */
 static uint8_t room_at(uintptr_t at)
 {
 	uintptr_t end = fl_round_up(at + 1, 16);
@@ -114,7 +114,7 @@ static uint8_t room_at(uintptr_t at)
 	return (uint8_t)(p - at);
 }
 
-/* A recording that comes later finds it: a thread may be in it still. */
+/* The glue stays for a recording that comes later: a thread may still be in it. */
 static int make_loader_glue(uintptr_t at)
 {
 	uintptr_t *go;
@@ -199,10 +199,10 @@ static int arm_loader(void)
 	return err;
 }
 
-/* Where the loader has no such function, modules loaded later are found by
- * their first profiling call. That the system refuses for now is no reason to
- * miss the unloading of one: -errno. What an earlier close could not take back, as
- * threads ran, is heard again; and what was there before may have a thread in it. */
+/* Where the loader has no such function, modules that are loaded later are found by their first
+ * profiling call. If the system refuses for now, that is no reason to miss the unloading of a
+ * module: -errno. A jump that an earlier close could not take back, because threads ran, is
+ * heard again. Glue that was there before may have a thread in it. */
 static int hear_loader(void)
 {
 	bool had_glue = loader_near.code;
@@ -216,7 +216,7 @@ static int hear_loader(void)
 	return err < 0 && err > -4096 ? err : 0;
 }
 
-/* Whoever was in the middle of an unloading before we heard of it has ended. Nobody waits
+/* Wait until a thread that was unloading before we heard of it has ended that. Nobody waits
  * long for a thread that is in the loader itself. */
 static void let_loader_end(void)
 {
@@ -229,16 +229,16 @@ static void let_loader_end(void)
 
 /* ---- fork --------------------------------------------------------------------- */
 
-/* The fork that this thread makes. Other threads fork meanwhile, and the owner comes
- * and goes: what was done before a fork is undone by what is noted here alone. */
+/* The fork that this thread makes. Other threads fork meanwhile, and the owner comes and goes:
+ * what is noted here alone says what is to be undone after the fork. */
 static __thread struct {
 	uint32_t depth;			/* a handler of the program's may fork */
 	bool follows, holds;		/* the child is to be recorded; so the locks are had */
 	uint64_t signals, negotiation;
 } own_fork;
 
-/* Only so that the child finds all whole that it goes on with. The program's handlers
- * have run, as the agent was there first: nobody waits for us who has what we want. */
+/* Only so that the child finds whole all that it goes on with. The program's fork handlers have
+ * run, because the agent was there first: nobody who has what we want waits for us. */
 static bool hold_all(void)
 {
 	enum { MODULES_US = 1000000, NEGOTIATION_US = 10000000 };
@@ -283,7 +283,7 @@ static void in_parent(void)
 	fl_probes_let_modules();
 }
 
-/* A row, text and a watch of its own: 0, or why that cannot be. */
+/* Get a row, text and a watch of its own: 0, or why that cannot be. */
 static int become_process(void)
 {
 	int err = fl_channel_reader_lives() ? fl_channel_fork() : -ESRCH;
@@ -300,7 +300,7 @@ static int become_process(void)
 	return err;
 }
 
-/* It is another process: it shares the rings and must not use them. */
+/* The child is another process: it shares the rings and must not use them. */
 static void stay_out(void)
 {
 	if (own_fork.follows && !own_fork.holds)
@@ -310,7 +310,7 @@ static void stay_out(void)
 	fl_probes_leave();
 }
 
-/* Alone, and signals are blocked until the negotiation is unlocked. */
+/* The child is alone, and signals are blocked until the negotiation is unlocked. */
 static void in_child(void)
 {
 	if (!ends())
@@ -324,12 +324,12 @@ static void in_child(void)
 	own_fork.holds = false;
 }
 
-/* Windows open and close from the start, and a program that ran before is to be left; else
- * nobody watches where nothing is on. */
+/* Watch where there are probes; where there are windows, which open and close from the start;
+ * and where the program ran before, and is to be left. */
 int fl_life_watch(struct fl_region *m)
 {
 	watched = m;
-	if (loader)			/* what was there before, of who is attached to */
+	if (loader)			/* spaces that were there before a recorder came */
 		tell_spaces();
 	return fl_probes_count() > 0 || m->session[0].windows.rate ||
 	       (m->is_attached && fl_owner) ?

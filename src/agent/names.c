@@ -78,7 +78,7 @@ static bool is_read(uint16_t module, size_t first)
 	return false;
 }
 
-/* One that cannot be opened counts as read: its place is empty. */
+/* A file that cannot be opened counts as read: its place is empty. */
 static void read_file(const struct fl_shm_module *m, uint16_t module, uintptr_t bias)
 {
 	if (n_files == MAX_FILES)

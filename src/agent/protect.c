@@ -2,17 +2,18 @@
  * protect.c - mprotect(), pkey_mprotect() and mlockall(), which stand before the C
  * library's.
  *
- * A program may take the right to write from its own code: XRay's runtime does when it
- * has patched, and who checks that no code is writable. The next switch of a probe
- * there would fault. So pages that hold armed sites keep that right (patch/text-asked.c);
- * all else is the kernel's answer. And who asks for the right to write is about to
- * write: probe/yield.c gives back what others may patch. Who locks all memory means
- * his own (os/resident.c).
+ * A program may take the right to write from its own code: XRay's runtime does when it has
+ * patched, and so does a program that checks that no code is writable. The next switch of a
+ * probe there would fault. So pages that hold armed sites keep that right (patch/text-asked.c);
+ * all else is the kernel's answer. A program that asks for the right to write is about to
+ * write: probe/yield.c gives back what others may patch. A program that locks all memory means
+ * its own (os/resident.c).
  *
- * A program that flick comes into late is bound to the C library's. Of these mprotect() and
- * mlockall() begin with the system call, and are jumps to ours while it is recorded. Threads
- * are held for that: who has not made its call yet makes it here, and so nobody passes by who
- * comes later. What asks the kernel itself does, pkey_mprotect() among it.
+ * A program that flick comes into late is bound to the C library's functions. Of these
+ * mprotect() and mlockall() begin with the system call, and are jumps to ours while the program
+ * is recorded. Threads are held for that: a thread that has not made its call yet makes it
+ * here, and so no thread that comes later passes by. Code that asks the kernel itself does pass
+ * by, and so does pkey_mprotect().
  */
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -1,10 +1,10 @@
 /*
  * self.c - flick.h: a program that instruments itself.
  *
- * Hides that it is an owner of probes like the recorder, over a region of its
- * own that no reader has: counters instead of rings, every site armed at once. In a
- * process that is recorded it is a second one beside the recorder (probe/second.c), over the
- * recorder's region.
+ * Hides that the program is an owner of probes like the recorder, over a region of its own that
+ * no reader has: counters instead of rings, every site armed at once. In a process that is
+ * recorded it is a second owner beside the recorder (probe/second.c), over the recorder's
+ * region.
  */
 #include "../../include/flick.h"
 
@@ -63,8 +63,8 @@ static void tell_next(void)
 		self.opt.discovered(&p, self.opt.arg);
 }
 
-/* No lock is held: this runs the program. What is found meanwhile is told by who is at
- * it; of the two one sees the other. */
+/* No lock is held, because this runs the program. What is found meanwhile is told by the thread
+ * that is telling, or by the one that found it: one of the two sees the other. */
 static void tell(void)
 {
 	/* ordering: (C) pairs with (C) */
@@ -77,7 +77,8 @@ static void tell(void)
 	}
 }
 
-/* The callback runs no more. What another thread was telling at a fork ends in its parent. */
+/* Wait until the callback runs no more. What another thread was telling at a fork ends in the
+ * parent. */
 static void end_telling(void)
 {
 	enum { PAUSE_US = 200 };
@@ -91,7 +92,7 @@ static void end_telling(void)
 static void self_found(uint32_t from, enum fl_moment moment)
 {
 	fl_names_learn(self.shm, from);
-	if (!self.is_beside || !fl_channel_reader_lives())	/* else it has */
+	if (!self.is_beside || !fl_channel_reader_lives())	/* else the recorder has */
 		fl_probes_commit(from, moment);
 	store_release(&found, fl_probes_count());	/* (B) pairs with (A) */
 }

@@ -1,13 +1,13 @@
 /*
- * watch.c - who watches the recorder, and switches on again what it samples.
+ * watch.c - what watches the recorder, and switches on again what it samples.
  *
- * Hides where that one waits: in a process of its own beside the program, so that
- * what the program does to its threads does not meet it (os/outside.c). Windows of
- * --rate want the clocks of the program's threads, which the kernel shows to their
- * own process alone, and the sync `stop` wants to be traced by its own child: then,
- * and where there can be no such process, it is a thread of the program's. Either
- * waits by futex(2), for one word and a time. Where that is denied from the start
- * nobody begins; where it is denied one day who waits ends in order: all probes off.
+ * Hides where the watch is: in a process of its own beside the program, so that what the
+ * program does to its threads does not meet it (os/outside.c). Windows of --rate want the
+ * clocks of the program's threads, which the kernel shows to their own process alone, and the
+ * sync `stop` wants to be traced by its own child: then, and where there can be no such
+ * process, the watch is a thread of the program's. Either waits by futex(2), for one word and a
+ * time. Where that is denied from the start no watch begins; where it is denied one day the
+ * watch ends in order: all probes off.
  */
 #include "agent.h"
 #include "os/os.h"
@@ -16,7 +16,7 @@
 enum {
 	WATCH_US = 100000,		/* how soon a dead reader is noticed */
 	UNLOADING_US = 500,
-	/* Who has changed something is likely to change more. */
+	/* A reader that has changed something is likely to change more. */
 	SOON_US = 2000, SOON_NS = 1000000000
 };
 
@@ -45,7 +45,7 @@ static uint64_t rest_us(struct fl_region *m)
 	return us < SOON_US ? us : SOON_US;
 }
 
-/* Who is the last to leave the program's memory frees it: that is the program's time. */
+/* The last one to leave the program's memory frees it: that time is the program's. */
 static void say_time(struct fl_region *m)
 {
 	if (fl_os_is_outside())
@@ -96,7 +96,7 @@ static bool wants_thread(const struct fl_region *m)
 	       !__builtin_strcmp(fl_patch_sync_name(), "stop");
 }
 
-/* The word is another one than is told, so nobody sleeps. */
+/* The word is not what the kernel is told that it is, so nobody sleeps. */
 static bool is_waiting_denied(void)
 {
 	uint32_t word = 0;
