@@ -1,10 +1,10 @@
 /*
  * between.c - sites that compilers left between a load-exclusive and its store-exclusive.
  *
- * What a probe does accesses memory, and so does the way to it: the store would fail each
- * time, and the program try again for ever. Compilers expand their atomics late, so it takes
- * somebody's assembly, and a function of C between its parts, or a pad that is the entry of
- * what a caller's load has opened.
+ * What a probe does accesses memory, and so does the way to it: the store-exclusive would fail
+ * each time, and the program try again for ever. Compilers expand their atomics late, so it
+ * takes somebody's assembly, and a function of C between its parts, or a pad that is the entry
+ * of what a caller's load has opened.
  *
  * Most modules have no exclusives outside of a few helpers, so ranges that have none are
  * asked no further. Sites come ascending: what was found of one range serves the next site.
@@ -45,7 +45,7 @@ void fl_between_close(struct fl_between *b)
 	fl_ranges_close(&b->ranges);
 }
 
-/* What is held where in the range. -ENOMEM: nobody knows. */
+/* Find what is held where in the range. -ENOMEM: nobody knows. */
 static int open_held(struct fl_between *b, size_t range)
 {
 	const struct fl_range *r = &b->ranges.r[range];

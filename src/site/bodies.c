@@ -39,7 +39,7 @@ static int tell_entry(struct teller *t, const struct fl_extent *f)
 	});
 }
 
-/* Of what is not understood in a line: its steps tell. */
+/* The steps of a function that is not understood in a line tell where it is left. */
 static int tell_steps(struct teller *t, const struct fl_extent *x, const struct fl_extent *f)
 {
 	struct fl_shape s;
@@ -82,7 +82,7 @@ static int tell_extent(struct teller *t, const struct fl_extent *x)
 	return err;
 }
 
-/* Of a module whose functions have none, one site says why: where its code begins. */
+/* In a module whose functions have no bodies one site says why: where its code begins. */
 static int tell_never(const struct fl_module *m, int never, fl_site_each *each, void *arg)
 {
 	for (size_t i = 0; i < m->n_ph; i++)
@@ -117,7 +117,7 @@ const struct fl_provider fl_provider_body = {
 
 /* ---- stubs of the linkage table ------------------------------------------------- */
 
-/* What a stub jumps to has its own exits, if it has a body: the stub is entered, no more. */
+/* A stub has an entry and no more: what it jumps to has its own exits, if it has a body. */
 static int scan_stubs(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct fl_outline o;

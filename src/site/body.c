@@ -54,7 +54,7 @@ static const struct fl_part *part_at(const struct fl_body *b, uint32_t at)
 	       at - fl_part_start(b->c, p) < p->end - fl_part_start(b->c, p) ? p : NULL;
 }
 
-/* As many blocks are before it as there are labels. */
+/* As many blocks come before it as there are labels. */
 uint32_t fl_body_block(const struct fl_body *b, uint32_t at)
 {
 	const struct fl_part *p = part_at(b, at);
@@ -195,7 +195,7 @@ static void reach(struct fl_body *b, uint32_t block)
 	b->queue[b->n_queue++] = block;
 }
 
-/* Everything that this block leads to. */
+/* Reach everything that this block leads to. */
 static void reach_from(struct fl_body *b, uint32_t block)
 {
 	reach(b, block);

@@ -140,10 +140,10 @@ static void take_address(struct reader *r, unsigned int reg, uint32_t at, uintpt
 		r->kills |= 1u << reg;
 }
 
-/* Part of an address: a page, or what a sum adds to one. The page of a sum is that of the
- * instruction that was read last: if that makes an address of code, it is known to code,
- * whatever the register held on other paths; but where it was written since, and nobody jumps
- * to what is between. What is not text's is not followed. */
+/* Part of an address: a page, or what a sum adds to one. A sum's page is that of the page
+ * instruction that was read last: if both make an address of code, the address is known to
+ * code, whatever the register held on other paths; except where the register was written since,
+ * and nobody jumps to what is between. A part that makes no address of text is not followed. */
 static void take_part(struct reader *r, const struct fl_insn *i, uint32_t at)
 {
 	enum { FAR = 1 << FL_SUM_BITS };
@@ -256,8 +256,8 @@ static uint32_t find_pad(struct reader *r, uint32_t ret)
 	return r->pad < c->n_pads && c->pads[r->pad].from < ret ? c->pads[r->pad].pad : 0;
 }
 
-/* Behind a call, which may go on at a landing pad instead. One into the middle of
- * this range is no call of a function: who knows what it does to the stack. */
+/* Behind a call, which may go on at a landing pad instead. A call into the middle of this range
+ * is no call of a function: nobody knows what it does to the stack. */
 static void return_here(struct reader *r, const struct fl_insn *i, uint32_t at,
 			bool is_function)
 {
@@ -386,8 +386,8 @@ static void take(struct reader *r, const struct fl_insn *i, uint32_t at)
 	}
 }
 
-/* The range after it may be gone on to. What was written since the last step is
- * written there. */
+/* Code may go on into the range after this one. What was written since the last step is noted
+ * in one step more. */
 static void run_on(struct reader *r, uint32_t at)
 {
 	if (r->kills)
@@ -414,7 +414,7 @@ static bool read_pads(struct fl_code *c, const struct fl_range *r)
 			    !fl_obj_pads(c->m, r->lsda, r->start, r->end, note_pad, c));
 }
 
-/* What it writes, but pages. */
+/* The registers that it writes, except with pages. */
 static uint32_t written(const struct fl_insn *i)
 {
 	if (i->cls == FL_INSN_CALL || i->cls == FL_INSN_CALL_POINTER)
@@ -504,7 +504,7 @@ static void find_span(struct fl_code *c)
 	c->is_fixed = c->m->laid_out && c->m->file.eh->e_type == ET_EXEC;
 }
 
-/* Where there may be many, bytes of code for each. */
+/* Room for those of which there may be many: bytes of code for each. */
 enum { STEP_BYTES = 4, NOTE_BYTES = 8, LINK_BYTES = 16, TARGET_BYTES = 16, PAD_BYTES = 8 };
 
 #define MAP(field, n) ((field) = fl_scratch_open((n) * sizeof *(field)))

@@ -11,8 +11,8 @@
  *	runs, or its glue asks at each (fl_probe_ask). A jump that asks is taken
  *	for the end of the body around it; a call is told by its first run.
  * WHY	flow.c. A name from a straight line holds unless something lands in between:
- *	labels has a bit for every place where something may, but for the targets of
- *	switches, and ranges that have one wait for these. A branch or an address that is
+ *	labels has a bit for every place where something may land, except the targets of
+ *	switches, and ranges with a switch wait for these. A branch or an address that is
  *	met later and leads into what was named takes the names back.
  * FAILURE    No room for steps, notes or links, as only made-up code needs it:
  *	nothing is named.
@@ -43,7 +43,7 @@ static void forget_names(struct fl_code *c, const struct fl_part *p)
 		c->notes[p->note + i].source = FL_STEP_LOST;
 }
 
-/* What the code right before each call says; how many it leaves. */
+/* Name calls by the code right before each. How many are left. */
 static size_t name_lines(struct fl_code *c, const struct fl_part *p)
 {
 	size_t left = 0;
@@ -53,7 +53,7 @@ static size_t name_lines(struct fl_code *c, const struct fl_part *p)
 	return left;
 }
 
-/* What registers hold all along says; how many calls it leaves. */
+/* Name calls by what registers hold all along. How many are left. */
 static size_t name_kept(struct fl_code *c, uint32_t first)
 {
 	struct fl_kept k = { 0 };
@@ -79,7 +79,7 @@ static void name_paths(struct fl_body *b, const struct fl_part *p)
 			fl_flow_paths(b, n);
 }
 
-/* The calls of the body that begins with part `first`. */
+/* Name the calls of the body that begins with part `first`. */
 static int name_body(struct scan *s, uint32_t first)
 {
 	struct fl_code *c = &s->c;
@@ -125,7 +125,7 @@ static bool has_inner_entry(const struct fl_code *c, const struct fl_part *p)
 	return !fl_no_bit(c->entries, fl_part_start(c, p) + 1, p->end);
 }
 
-/* Its address is known to code, so it is no part of another. */
+/* Its address is known to code, so it is no part of another function. */
 static bool is_function(const struct fl_code *c, const struct fl_part *p)
 {
 	return fl_bit(c->entries, fl_part_start(c, p));
@@ -225,14 +225,14 @@ static uintptr_t function_of(const struct fl_code *c, const struct fl_note *n)
 	return v;
 }
 
-/* Where the loader would write the function of a note, if this were no file alone. */
+/* Where the loader would write the function of a note, if this were more than a file. */
 static uintptr_t pointer_of(const struct fl_code *c, const struct fl_note *n)
 {
 	return c->m->laid_out && n->source == FL_STEP_POINTER && !function_of(c, n) ?
 	       c->m->lo + n->v : 0;
 }
 
-/* Where it has written that; 0: code says the function. */
+/* Where the loader has written the function; 0: code says it. */
 static uintptr_t filled_pointer_of(const struct fl_code *c, const struct fl_note *n)
 {
 	return n->source == FL_STEP_POINTER && function_of(c, n) ? c->m->lo + n->v : 0;
@@ -250,9 +250,9 @@ static bool is_jump(uint8_t form)
 	return form == FL_FORM_JUMP || form == FL_FORM_JUMP_POINTER;
 }
 
-/* A body that was inlined leaves by a call: who jumps leaves the range's own, if one
- * of its entries says so. The first run of a jump would not tell, as that of a call
- * does: it leaves no trace. */
+/* A body that was inlined leaves by a call. So a jump leaves the range's own function, if one
+ * of the range's entries says so. The first run of a jump would not tell, as that of a call
+ * does: a jump leaves no trace. */
 static uintptr_t guess(const struct fl_code *c, const struct fl_note *n)
 {
 	bool may = is_jump(n->form) && c->parts[n->range].has_entry;
@@ -260,7 +260,7 @@ static uintptr_t guess(const struct fl_code *c, const struct fl_note *n)
 	return may ? c->ranges.r[n->range].start : 0;
 }
 
-/* The jump of a stub: a call like any other to whoever reads its bytes. */
+/* Is it the jump of a stub? It is a call like any other to whoever reads its bytes. */
 static bool is_stub(const struct fl_code *c, const struct fl_note *n)
 {
 	for (size_t i = 0; i < c->reach.n_stubs; i++)

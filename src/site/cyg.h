@@ -142,7 +142,8 @@ void fl_code_close(struct fl_code *);
 /* Decode a range: its part, steps and notes, and the bits above. */
 void fl_code_read(struct fl_code *, size_t range);
 
-/* The call of a profiling function that `i` at `at` is: but for whose it is. */
+/* The site of instruction `i` at `at`, which calls a profiling function. For whom is left
+ * out. */
 struct fl_site fl_code_site(const struct fl_insn *i, uintptr_t at, enum fl_hook);
 
 /* Is there a bit inside of an instruction, or code that is not understood? */
@@ -216,7 +217,7 @@ struct fl_edge {
 	uint32_t from, next;
 };
 
-struct fl_body {			/* all 0 but for `c`: nothing is mapped */
+struct fl_body {			/* all 0 except `c`: nothing is mapped */
 	struct fl_code *c;
 	uint32_t first;			/* part */
 	struct fl_block *blocks;	/* the last one is the switch, where all of them meet */

@@ -33,8 +33,8 @@ struct fl_visit {
 	uint32_t answer;
 };
 
-/* What a location holds: a constant, the same as another location before, or UNKNOWN. */
-/* ADDED: that, and a constant more. */
+/* What a location holds: a constant; MOVED: what another location held before; SAME: what it
+ * held itself; ADDED: what another one held, and a constant more; or UNKNOWN. */
 enum { UNKNOWN = 0, MOVED = 1, SAME = 2, ADDED = 3 };	/* others are constants */
 
 static uint64_t constant(const struct fl_step *s)
@@ -47,7 +47,7 @@ static bool is_constant(uint64_t v)
 	return v >> 63;
 }
 
-/* `plus` is what was added to it, -1: nothing was, so that a page is none. */
+/* `plus` is what was added to the constant; -1: nothing was. A page by itself names nothing. */
 static bool name(const struct fl_code *c, struct fl_note *n, uint64_t v, int plus)
 {
 	if ((uint8_t)(v >> 32) == FL_STEP_PAGE && plus >= 0) {
@@ -64,7 +64,7 @@ static bool name(const struct fl_code *c, struct fl_note *n, uint64_t v, int plu
 
 /* ---- one step, backwards ------------------------------------------------- */
 
-/* A register behind the step. */
+/* What register `loc` holds behind the step. */
 static uint64_t register_at(const struct fl_step *s, int32_t *loc)
 {
 	unsigned int reg = *loc - REGISTERS;
@@ -95,7 +95,7 @@ static bool overlaps(int32_t where, int64_t n, int32_t loc)
 	       ((int64_t)where < (int64_t)loc + 8 && (int64_t)loc < where + n);
 }
 
-/* A location in the frame behind the step. */
+/* What location `loc` of the frame holds behind the step. */
 static uint64_t word_at(const struct fl_step *s, int32_t *loc)
 {
 	unsigned int reg = s->reg & FL_STEP_REG;
@@ -125,7 +125,7 @@ static bool is_killed(const struct fl_step *s, int32_t loc)
 	return is_register(loc) && s->kills >> (loc - REGISTERS) & 1;
 }
 
-/* What `loc` held before step `s`, of what it holds behind. */
+/* What `loc` holds behind step `s`, by what it, or another location, held before. */
 static uint64_t before(const struct fl_step *s, int32_t *loc)
 {
 	uint64_t v = is_register(*loc) ? register_at(s, loc) : word_at(s, loc);
@@ -146,7 +146,7 @@ static bool is_cut(const struct fl_code *c, const struct fl_step *s, const struc
 	return !fl_no_bit(c->labels, s->at + 1, n->at + 1);
 }
 
-/* The first sum on a way back is the last one of the program's: it is put aside. */
+/* Going back, the first sum that is met is the last one of the program's: it is put aside. */
 static uint64_t add_up(const struct fl_step *s, uint64_t v, int *plus)
 {
 	if (v != ADDED)
@@ -157,7 +157,7 @@ static uint64_t add_up(const struct fl_step *s, uint64_t v, int *plus)
 	return MOVED;
 }
 
-/* Of registers alone: where locations of the frame are only the body knows. */
+/* Only registers are followed: where locations of the frame are only the body knows. */
 bool fl_flow_line(struct fl_code *c, const struct fl_part *p, struct fl_note *n)
 {
 	const struct fl_step *s = &c->steps[n->step], *first = &c->steps[p->first];
@@ -193,8 +193,7 @@ static void keep(struct fl_kept *k, unsigned int reg, uint64_t v)
 		k->other |= 1u << reg;
 }
 
-/* A pop gives the caller its register back, but right behind a push, where it is
- * a move. */
+/* A pop gives the caller its register back, except right behind a push, where it is a move. */
 static void keep_step(struct fl_kept *k, const struct fl_step *s, bool is_pushed)
 {
 	unsigned int reg = s->reg & FL_STEP_REG;
@@ -267,10 +266,9 @@ static bool is_scratch(int32_t loc)
 	return is_register(loc) && FL_ARCH_SCRATCH >> (loc - REGISTERS) & 1;
 }
 
-/* Do the blocks before say what `loc` holds at the head of this one? Not at a root,
- * but where a function begins: what its caller left in a kept register, or nobody in
- * the frame, is no function of this body's, so the path that brings it to a call is
- * none that is taken. */
+/* Do the blocks before say what `loc` holds at the head of this one? They do not at a root,
+ * unless a function begins there: what the caller left in a kept register, or nobody in the
+ * frame, is no function of this body's, so the path that brings it to a call is never taken. */
 static bool may_ask(const struct fl_block *k, int32_t loc)
 {
 	if (is_scratch(loc) && (k->flags & (FL_BLOCK_PAD | FL_BLOCK_ROOT)))
@@ -280,7 +278,7 @@ static bool may_ask(const struct fl_block *k, int32_t loc)
 	return (k->flags & FL_BLOCK_FUNCTION) && (is_register(loc) || loc < 0);
 }
 
-/* The visit of this state; one without an answer of this body's: none yet. */
+/* The visit of this state, or the place for it, which has no answer of this body's yet. */
 static struct fl_visit *find_visit(struct fl_body *b, struct fl_spot s)
 {
 	size_t mask = b->room_visits - 1;
@@ -311,8 +309,8 @@ static uint32_t *find_answer(struct fl_body *b, struct fl_spot s)
 	return &v->answer;
 }
 
-/* The state's answer, when another question has found it; MOVED: it adds nothing;
- * SAME: its blocks before are to be asked. */
+/* The state's answer, when another question has found it; MOVED: it adds nothing; SAME: the
+ * blocks before it are to be asked. */
 static uint64_t visit(struct fl_body *b, struct fl_spot s, uint32_t question)
 {
 	uint32_t *answer = find_answer(b, s);
@@ -327,7 +325,7 @@ static uint64_t visit(struct fl_body *b, struct fl_spot s, uint32_t question)
 	return may_ask(&b->blocks[s.block], s.loc) ? SAME : UNKNOWN;
 }
 
-/* Ask all blocks before; false: there is no room. */
+/* Ask all blocks before this one; false: there is no room. */
 static bool ask(struct fl_body *b, struct fl_spot s, size_t *n)
 {
 	for (uint32_t e = b->blocks[s.block].preds; e != FL_NOWHERE; e = b->edges[e].next) {
@@ -339,7 +337,7 @@ static bool ask(struct fl_body *b, struct fl_spot s, size_t *n)
 	return true;
 }
 
-/* What the states to do agree on. A sum that is met on the way is of a page of the same
+/* What the states in `todo` agree on. A sum that is met on the way is of a page of the same
  * block, or not known. */
 static uint64_t agree(struct fl_body *b, size_t n, uint32_t question)
 {

@@ -10,9 +10,9 @@
  * INVARIANT  What is told from rows is what a scan would tell.
  * WHY	The file is the same, byte for byte, and so is the scanner: the reader sees to that,
  *	and we that it is this file that runs here, not one that was made of it.
- *	What a scan finds depends on the file alone, but for pointers that the loader fills:
- *	one of the program's leads into the program each time or never, as its own symbols
- *	come first; and of a function in another module the pointer is kept.
+ *	What a scan finds depends on the file alone, except for pointers that the loader
+ *	fills. A pointer of the program's leads into the program each time or never, because
+ *	its own symbols come first; for a function in another module the pointer is kept.
  */
 #include <fcntl.h>
 
@@ -26,7 +26,7 @@ void fl_site_found(struct fl_region *m)
 	shm = m;
 }
 
-/* Others may have its build id, that were made of it. */
+/* Other files that were made of it may have its build id. */
 static bool runs_file(const struct fl_found *f)
 {
 	struct fl_file file;
@@ -47,7 +47,7 @@ static bool is_of(const struct fl_found *f, const struct fl_module *m)
 	       runs_file(f);
 }
 
-/* Is this one's asked for, in that state? */
+/* Is the region about this module, in that state? */
 static bool is_asked(const struct fl_module *m, enum fl_found_state state)
 {
 	return shm && m->is_program && !m->laid_out &&
@@ -59,7 +59,7 @@ bool fl_found_is_given(const struct fl_module *m)
 	return is_asked(m, FL_FOUND_GIVEN);
 }
 
-/* 0: it is none. */
+/* The function of a row; 0: there is none. */
 static uintptr_t function_of(const struct fl_module *m, const struct fl_found_row *row)
 {
 	uintptr_t a = m->lo + (row->function & ~FL_FOUND_BIT);

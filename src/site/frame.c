@@ -52,7 +52,7 @@ static void move_pointers(struct fl_step *s, int32_t *sp, int32_t *fp)
 		*fp = from;
 }
 
-/* One step; says where in the frame it reads or writes. */
+/* Pass one step: note where in the frame it reads or writes. */
 static void pass_step(struct fl_body *b, struct fl_step *s, int32_t *sp, int32_t *fp)
 {
 	bool by_fp = s->reg & FL_STEP_BY_FP;
@@ -173,7 +173,7 @@ static bool makes_fp(const struct fl_body *b)
 	return false;
 }
 
-/* First without exceptions: that tells where profiling functions are called. */
+/* Pass all without exceptions first: that tells where profiling functions are called. */
 static void find_pointers(struct fl_body *b)
 {
 	uint32_t n = b->n_blocks;

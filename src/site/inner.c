@@ -8,9 +8,9 @@
  *
  * INVARIANT  A block is entered with one nest of bodies: the first way to it tells.
  * WHY	Compilers keep the order of these calls on each path, so two ways to one block
- *	have the same bodies open, but where one of them left a body by an exception or
- *	by a call that has no name. What is moved over a profiling call (it may be
- *	arithmetic, never memory) is told of the neighbour.
+ *	have the same bodies open, except where one of them left a body by an exception or
+ *	by a call that has no name. An instruction that was moved over a profiling call (it
+ *	may be arithmetic, never memory) is told of the neighbour.
  */
 #include "cyg.h"
 
@@ -111,7 +111,7 @@ static void go_on(struct walk *w, uint32_t block, uint32_t nest)
 	}
 }
 
-/* From the head of the function first: other roots are seldom come to. */
+/* Begin at the head of the function: other roots are seldom come to. */
 static int make_nests(struct walk *w, uint32_t first)
 {
 	struct fl_body *b = &w->body;
@@ -140,7 +140,7 @@ static int make_nests(struct walk *w, uint32_t first)
 
 /* ---- addresses ------------------------------------------------------------------- */
 
-/* Of the i-th address. */
+/* The innermost body at the i-th address. */
 static uint32_t find(struct walk *w, size_t i, uint32_t at)
 {
 	uint32_t block = fl_body_at(&w->body, at);

@@ -3,19 +3,19 @@
  * them.
  *
  * C libraries have a mempcpy() that goes on in memcpy(), behind what sets the return value
- * there. Of such a function a jump at the entry would cover what others come to: but where
- * NOPs stand in front of it that nobody else has, a shorter jump leads back to them, which
- * covers one instruction alone, and a jump that stands there leads to the body (PAD_BEFORE has
- * a like one). Who comes through these NOPs comes to the entry: to be led to the body is the
- * same. So it does not matter if the function before it goes on there.
+ * there. In such a function a jump at the entry would cover what others come to. But where NOPs
+ * that nobody else has stand in front of it, a shorter jump leads back to them, which covers
+ * one instruction alone, and a jump that stands there leads to the body (PAD_BEFORE has a like
+ * one). Code that comes through these NOPs comes to the entry: to be led to the body is the
+ * same. So it does not matter if the function before goes on there.
  */
 #include "outline-pass.h"
 
 /* ---- into others ----------------------------------------------------------- */
 
-/* It is left as by a jump to a start: flags are dead there, nothing lies below the stack
- * pointer, and that is where it was at the entry, at the address that is returned to: nothing
- * but returns has to do with the stack. What comes then is the other one's. */
+/* Extent `k` must leave as by a jump to a start: flags are dead there, nothing lies below the
+ * stack pointer, and that is where it was at the entry, at the address that is returned to, so
+ * nothing but returns has to do with the stack. What comes then is the other function's. */
 bool fl_outline_may_go_into(const struct pass *p, uint32_t k, uintptr_t to)
 {
 	const struct fl_extent *all = p->o->extents;
@@ -43,7 +43,7 @@ bool fl_outline_may_go_into(const struct pass *p, uint32_t k, uintptr_t to)
 
 /* ---- into it --------------------------------------------------------------- */
 
-/* The first of these bytes that a branch leads to; `to`: none. */
+/* The first byte of [from, to) that a branch leads to; `to`: none. */
 static uintptr_t first_target(const struct pass *p, uintptr_t from, uintptr_t to)
 {
 	while (from < to && !fl_bit(p->targets, from - p->lo))
@@ -51,9 +51,9 @@ static uintptr_t first_target(const struct pass *p, uintptr_t from, uintptr_t to
 	return from;
 }
 
-/* May a jump stand so far before the entry of extent `k`? Who comes there comes to the entry,
- * as long as it comes to an instruction's start; its bytes are nobody's data. The file's bytes
- * lie in words as those in memory do; where the jump will lead is not known yet. */
+/* May a jump stand so far before the entry of extent `k`? Code that comes there comes to the
+ * entry, as long as it comes to an instruction's start; the bytes are nobody's data. The file's
+ * bytes lie in words as those in memory do; where the jump will lead is not known yet. */
 static bool may_stand_before(const struct pass *p, uint32_t k, size_t before)
 {
 	enum { NEAR = 64 };
@@ -79,9 +79,10 @@ static bool may_stand_before(const struct pass *p, uint32_t k, size_t before)
 	return true;
 }
 
-/* Where a jump at the entry cannot be: how far before it one may stand, to which the entry's
- * first instruction leads; 0: none may. Nobody leads to that instruction but from outside,
- * which is a call. No function has the bytes between, nor does another one's jump. */
+/* For an entry that can have no jump of the usual length: how far before it one may stand, to
+ * which the entry's first instruction leads; 0: none may. Only code outside leads to that
+ * instruction, which is a call. No function has the bytes between, nor has another one's
+ * jump. */
 static uint8_t find_before(const struct pass *p, uint32_t k)
 {
 	const struct fl_extent *x = &p->o->extents[k], *last = x;
@@ -105,8 +106,8 @@ static uint8_t find_before(const struct pass *p, uint32_t k)
 	return 0;
 }
 
-/* Does anybody come to what a jump at the entry covers, in the original? Then one may stand
- * before it. */
+/* Does code come, in the original, to what a jump at the entry covers? Then one may stand
+ * before the entry. */
 void fl_outline_judge_entry(struct pass *p, uint32_t k)
 {
 	const uint16_t switched = X_SWITCH | X_SHORT_FIRST;

@@ -25,8 +25,8 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		f->flags |= X_ENTERED;
 }
 
-/* Does nothing but what fills up stand there, up to where a function begins? Compilers end
- * what does not return so, where they do not optimise. */
+/* Does nothing but what fills up stand at `to`, up to where a function begins? Where compilers
+ * do not optimise, they end code that does not return so. */
 static bool is_before_head(struct pass *p, uintptr_t to)
 {
 	enum { FILLED = 16 };
@@ -42,9 +42,9 @@ static bool is_before_head(struct pass *p, uintptr_t to)
 	       fl_arch_is_filler(code, n, left);
 }
 
-/* A jump that leaves goes to a function's start, where flags are dead: one of the tables
- * knows, a stub of the linker's, what stands where such do, or what runs on into one; or to
- * where they are dead, too. One that goes to another part, or back, stays. */
+/* A jump that leaves goes to where flags are dead. That is the start of a function that the
+ * tables know, a stub of the linker's, a place where such stubs stand, or what runs on into a
+ * start; or another place where they are dead. A jump to another part, or back, stays. */
 static void judge_jump(struct pass *p, uint32_t k, struct fl_leaving *l)
 {
 	struct fl_outline *o = p->o;
@@ -90,7 +90,7 @@ static void judge_all(struct pass *p)
 			judge_into(p, p->calls[i].from, o->lo + p->calls[i].to);
 }
 
-/* Targets that are no starts. */
+/* Find targets at which no instruction starts. */
 static void find_torn(struct pass *p)
 {
 	struct fl_outline *o = p->o;
@@ -112,7 +112,7 @@ static void find_torn(struct pass *p)
 
 /* ---- how they begin ------------------------------------------------------ */
 
-/* Where that is no compiler's usual way. */
+/* Refuse functions that do not begin in a compiler's usual way. */
 void fl_outline_judge_begins(struct pass *p)
 {
 	enum { A_FEW = 4 };
@@ -141,7 +141,7 @@ static bool is_function(const struct fl_extent *x)
 	return x->kind == FL_EXTENT_FUNCTION && !(x->flags & X_STUB);
 }
 
-/* The extent behind the last one from `k` on that has no rows; *calls: does one of these make
+/* The first extent from `k` on that has rows; *calls: does one before it, without, make
  * calls? */
 static size_t end_of_rowless(const struct fl_outline *o, size_t k, bool *calls)
 {
@@ -152,9 +152,10 @@ static size_t end_of_rowless(const struct fl_outline *o, size_t k, bool *calls)
 }
 
 /* In a file whose tables tell of most functions, code without rows that makes calls is a
- * runtime's own. It finds such frames by where their calls return to, which in a body is
- * nowhere; and it may copy that code, jumps to bodies and all (V8 does). So none of what
- * stands in one piece there has a body. Leaves alone, as assemblers write them, may. */
+ * runtime's own. The runtime finds such frames by the addresses that their calls return to,
+ * which it does not know in a body; and it may copy that code, jumps to bodies and all (V8
+ * does). So no function has a body that stands in one piece with such code. Functions that make
+ * no calls, as assembly has them, may, where they stand alone. */
 void fl_outline_judge_rows(struct fl_outline *o)
 {
 	size_t with = 0, without = 0, end;
@@ -173,7 +174,7 @@ void fl_outline_judge_rows(struct fl_outline *o)
 
 /* ---- room at the entry --------------------------------------------------- */
 
-/* What stands behind a short function and is nobody's. */
+/* Has it? Behind a short function there may be bytes that are nobody's. */
 static bool has_room(const struct pass *p, uint32_t k)
 {
 	const struct fl_outline *o = p->o;
@@ -242,7 +243,7 @@ static void judge_function(struct pass *p, uint32_t k)
 
 /* ---- who calls who asks -------------------------------------------------- */
 
-/* Does `to` begin a function that asks? Then so does extent `k`, if it jumps there. */
+/* Does `to` begin a function that asks? Then extent `k` asks, too, if it jumps there. */
 static bool ask(struct pass *p, uint32_t k, uint32_t to, uint16_t flag)
 {
 	struct fl_extent *x = &p->o->extents[k];

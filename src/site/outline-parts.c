@@ -27,7 +27,7 @@ static int note_function(void *arg, const char *name, uint64_t value, uint64_t s
 	return 0;
 }
 
-/* A program at a fixed address has its functions' in words of data. */
+/* A program at a fixed address has the addresses of its functions in words of data. */
 static void note_words(struct pass *p)
 {
 	for (size_t i = 0; i < p->m->n_ph; i++) {
@@ -44,8 +44,8 @@ static void note_words(struct pass *p)
 	}
 }
 
-/* Compilers align functions and pad what is before, and do neither with cold parts. What jumps
- * into a function's middle is a part all the same. */
+/* Compilers align functions and pad what is before, and do neither with cold parts. An extent
+ * that jumps into a function's middle is a part all the same. */
 static bool is_set_apart(const struct pass *p, const struct fl_extent *x)
 {
 	enum { ALIGNED = 16 };
@@ -69,7 +69,7 @@ static bool may_be_part(const struct pass *p, const struct fl_extent *x)
 	       !fl_bit(p->named, fl_extent_entry(x) - p->lo) && !is_set_apart(p, x);
 }
 
-/* Who jumps to the start of what may be a part? `next` has that meanwhile; its own index:
+/* Note who jumps to the start of what may be a part. `next` has that meanwhile; its own index:
  * several do. */
 static void note_source(struct pass *p, uint32_t k, uintptr_t to)
 {
@@ -83,11 +83,11 @@ static void note_source(struct pass *p, uint32_t k, uintptr_t to)
 }
 
 /*
- * A cold part of a function that has no frame there looks like a function to the tables, but
- * flags may be live where it begins. What one function jumps to, that nobody calls, and
- * whose address stands nowhere, is a part of that function, unless it is laid out as functions
- * are: then nothing but one tail call leads there. Should it be a part for all that, its body
- * is sound: no flag, register or red zone is taken for dead that its code does not prove so.
+ * To the tables, a cold part that has no frame looks like a function, but flags may be live
+ * where it begins. An extent is a part of a function if that alone jumps to it, nobody calls
+ * it, and its address stands nowhere, unless it is laid out as functions are: then nothing but
+ * one tail call leads there. If it is a part for all that, its body is still sound: no flag,
+ * register or red zone is taken for dead that its code does not prove so.
  */
 void fl_outline_find_hidden(struct pass *p)
 {
@@ -176,7 +176,7 @@ void fl_outline_join_parts(struct pass *p)
 		}
 }
 
-/* Functions have lists of their parts, ascending; parts without one are nobody's. */
+/* Functions get lists of their parts, ascending; parts without a function are nobody's. */
 void fl_outline_list_parts(struct fl_outline *o)
 {
 	for (uint32_t k = (uint32_t)o->n; k--;) {

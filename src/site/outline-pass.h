@@ -32,7 +32,7 @@ struct pass {
 	bool any_flags;			/* an extent is X_FLAGS */
 };
 
-/* Of each of these maps. */
+/* Bytes of each of these maps. */
 static inline size_t fl_map_bytes(const struct pass *p)
 {
 	return ((p->hi - p->lo) / 64 + 2) * sizeof *p->heads;
@@ -51,12 +51,12 @@ static inline bool fl_is_head(const struct pass *p, uintptr_t a)
 
 /* outline-share.c: what all code says, once the heads are known. 0 or -ENOMEM. */
 int fl_outline_read_code(struct pass *);
-/* outline-read.c: the same of one range. */
+/* outline-read.c: the same of one extent. */
 void fl_outline_read_extent(struct pass *, struct fl_extent *);
 /* Are flags set from `to` on before one is read, or is it returned there? */
 bool fl_outline_sets_flags(const struct pass *, uintptr_t to);
-/* Does who goes on behind what stands before extent `k` come to an instruction at `at`? What
- * lies between two extents, and is short, nobody has read. */
+/* Does code that goes on behind what stands before extent `k` come to an instruction at `at`?
+ * What lies between two extents, and is short, nobody has read. */
 bool fl_outline_begins(const struct pass *, uint32_t k, uintptr_t at);
 
 /* outline-parts.c: what looks like a function and is a part; whose each part is, as jumps
@@ -65,9 +65,9 @@ void fl_outline_find_hidden(struct pass *);
 void fl_outline_join_parts(struct pass *);
 void fl_outline_list_parts(struct fl_outline *);
 
-/* outline-judge.c: who calls who asks for its caller; who does not begin as compilers have it;
- * whom the tables for unwinding pass over; and, when parts are listed, who leads into whom, and
- * whether each entry has room. */
+/* outline-judge.c: which functions call one that asks for its caller; which do not begin as
+ * compilers have it; which the tables for unwinding pass over; and, when parts are listed, who
+ * leads into whom, and whether each entry has room. */
 void fl_outline_find_askers(struct pass *);
 void fl_outline_judge_begins(struct pass *);
 void fl_outline_judge_rows(struct fl_outline *);

@@ -24,7 +24,7 @@ static void leave(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 	x->n_left++;
 }
 
-/* Another one's, which may be read just now: what is said of it first counts. */
+/* Another extent may be read by another thread just now: what is said of it first counts. */
 static void refuse_other(struct pass *p, size_t k, int why, uintptr_t at)
 {
 	if (!p->others[k].why)
@@ -50,18 +50,18 @@ static void call_out(struct pass *p, struct fl_extent *x, uintptr_t to)
 	fl_set_bit(p->named, to - p->lo);
 }
 
-/* Who ends in a jump to one that asks who called asks that, too. */
+/* A function that ends in a jump to one that asks who called asks that, too. */
 static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t at, int why)
 {
 	if (!why)
 		return;
-	if (!(x->flags & X_STUB))	/* who is asked finds its caller there */
+	if (!(x->flags & X_STUB))	/* what asks finds its caller behind that */
 		fl_refuse(x, why, at);
 	if (i->cls != FL_INSN_CALL && i->cls != FL_INSN_CALL_POINTER)
 		x->flags |= X_ASKS;
 }
 
-/* Assemblers may know what flags a function leaves: what is at its exits changes them. */
+/* Assembly may know what flags a function leaves: what is at its exits changes them. */
 static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned char *code,
 			 size_t left, uintptr_t at)
 {
@@ -75,7 +75,7 @@ static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned
 		refuse_other(p, k, FLE_FLAGS, at);
 }
 
-/* A direct call or jump. Into itself: its first bytes will not be there. */
+/* A direct call or jump. If it leads into its own extent, the first bytes there change. */
 static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			uintptr_t at)
 {
@@ -134,8 +134,8 @@ struct name {
 	const struct fl_insn *i;
 };
 
-/* An address of its own function: who reads its first bytes finds the jump there; who gives
- * away where its middle is gets jumps there, in the original. */
+/* It names an address of its own extent. Code that reads its first bytes finds the jump there;
+ * code that gives away where its middle is gets jumps there, in the original. */
 static void name_own(struct fl_extent *x, uintptr_t address, uintptr_t at,
 		     enum fl_paged how)
 {
@@ -145,8 +145,8 @@ static void name_own(struct fl_extent *x, uintptr_t address, uintptr_t at,
 		fl_refuse(x, FLE_OWNBYTES, at);
 }
 
-/* It may be its own first bytes, or a function that asks. Who forms an address in another
- * function's middle jumps there, or looks there for what has trapped. */
+/* The address may be of its own first bytes, or of a function that asks. Code that forms an
+ * address in another function's middle jumps there, or looks there for what has trapped. */
 static void take_address(void *arg, uintptr_t address, enum fl_paged how)
 {
 	struct name *n = arg;
@@ -182,7 +182,7 @@ static void name_page(struct name *n, uintptr_t page)
 	}
 }
 
-/* Does somebody's code lie there, or where a function is that asks? */
+/* Does somebody's code lie in the page, or a pointer to a function that asks? */
 static bool is_page_of_code(const struct pass *p, uintptr_t page)
 {
 	const struct fl_outline *o = p->o;
@@ -222,15 +222,15 @@ static void take_operand(struct pass *p, struct fl_extent *x, const struct fl_in
 			  FL_PAGED_FORMED : FL_PAGED_ACCESSED);
 }
 
-/* Classes of what may stand last: all others go on behind it. */
+/* Classes of instructions that may stand last: all others go on to what is behind. */
 enum {
 	ENDING = 1 << FL_INSN_JUMP | 1 << FL_INSN_JUMP_POINTER | 1 << FL_INSN_RET |
 		 1 << FL_INSN_STOP | 1 << FL_INSN_CALL | 1 << FL_INSN_CALL_POINTER
 };
 
-/* Does it go on, by NOPs at most, to where a function starts? `last`: the class of what it ends
- * with, NOPs apart: only where that branches or not is the rest of it sure to be come to. The
- * entry's jump must not cover what the body goes on to. */
+/* Does it go on, over NOPs at most, to where a function starts? `last`: the class of the
+ * instruction that it ends with, NOPs apart. Only after a branch, taken or not, is the rest
+ * sure to be come to. The entry's jump must not cover what the body goes on to. */
 static bool runs_into_next(struct pass *p, struct fl_extent *x, uint8_t last)
 {
 	const struct fl_extent *next = x + 1, *end = p->o->extents + p->o->n;

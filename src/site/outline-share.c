@@ -5,11 +5,11 @@
  * own; in the order of slices that is what one thread would have noted.
  *
  * INVARIANT	The outline is the same, whoever has read which slice.
- * WHY		Of an extent its reader writes the flags, the refusal and the bits of `starts`,
+ * WHY		The reader of an extent writes its flags, its refusal and its bits of `starts`,
  *		`plain` and `targets`, whose words are its slice's alone: a slice begins in a
- *		word of its own. What an extent says of others it says in `others`, and whom
- *		it names in `named`, both its slice's. What else is read is constant
- *		meanwhile: where extents are and of which kind, heads, askers.
+ *		word of its own. What an extent says of others goes into `others`, and whom it
+ *		names into `named`, both its slice's. What else is read is constant meanwhile:
+ *		where extents are and of which kind, heads, askers.
  * FAILURE	Without memory, or threads, there are fewer slices.
  */
 #include <string.h>
@@ -24,13 +24,13 @@ enum {
 
 struct slice {
 	struct pass pass;
-	struct fl_outline outline;	/* the module's, but for what leaves this slice */
+	struct fl_outline outline;	/* the module's, except what leaves this slice */
 	size_t first, end;		/* extents */
 	uint32_t id;
 	int tid;
 };
 
-/* Extents from here on are another slice's, where one may begin. */
+/* The first extent, at `at` or later, where another slice may begin. */
 static size_t find_border(const struct pass *p, size_t from, uintptr_t at)
 {
 	const struct fl_outline *o = p->o;
@@ -43,8 +43,8 @@ static size_t find_border(const struct pass *p, size_t from, uintptr_t at)
 	return k;
 }
 
-/* Where it notes what leaves and who is called: each byte of text may say one of it at most,
- * so there is room from where the slice's first byte has its own. */
+/* Lay out where it notes what leaves and who is called. Each byte of text may say one of it at
+ * most, so there is room from where the slice's first byte has its own. */
 static bool lay_slice(struct slice *t, const struct pass *p, uint32_t k)
 {
 	uintptr_t offset = p->o->extents[t->first].start - p->lo;
@@ -69,7 +69,7 @@ static void close_slice(struct slice *t, const struct pass *p)
 	fl_scratch_close(t->pass.others, (p->o->n + 1) * sizeof *p->others);
 }
 
-/* How many there are: 0, there is no memory. The last one ends with the module. */
+/* How many slices there are; 0: there is no memory. The last one ends with the module. */
 static uint32_t lay_slices(struct slice slices[FL_OUTLINE_SLICES], const struct pass *p)
 {
 	const struct fl_outline *o = p->o;
@@ -106,7 +106,7 @@ static int read_slice(void *arg)
 	return 0;
 }
 
-/* Behind what the slices before it have said. */
+/* Put what it has said behind what the slices before it have said. */
 static void join_slice(struct pass *p, const struct slice *t)
 {
 	struct fl_outline *o = p->o;

@@ -5,9 +5,9 @@
  * are functions and which are parts of them, who jumps where, whose code asks who called
  * it. The file's bytes are decoded once, in order: memory may hold a debugger's traps.
  *
- * INVARIANT  Of a function that is not refused all that executes lies in its parts, and
- *	is understood; no code of the module's leads into the bytes that a jump at its
- *	entry covers, but its own, which will be in its body.
+ * INVARIANT  If a function is not refused, all of it that executes lies in its parts, and is
+ *	understood; no code of the module's leads into the bytes that a jump at its entry
+ *	covers, except its own, which will be in its body.
  * WHY	Direct branches are all seen: every range that any table knows is decoded, and
  *	so are the gaps between, where what looks like a branch counts. What jumps through
  *	a register or memory reaches starts of functions, landing pads, and in the
@@ -86,7 +86,7 @@ static bool map_all(struct pass *p, size_t n)
 
 /* ---- stubs --------------------------------------------------------------- */
 
-/* Where those are that are asked for. */
+/* Where the stubs are, if probes are wanted there. */
 struct stubs {
 	struct section {
 		uintptr_t lo, hi;
@@ -134,8 +134,8 @@ static uintptr_t next_stub(const struct stubs *s, uintptr_t a, size_t *step)
 	return next;
 }
 
-/* Where the stub's jump ends that begins at `a`; 0: none does. *step: to where the next one
- * may begin. */
+/* Where the jump of the stub ends that begins at `a`; 0: none begins there. *step: how far on
+ * the next one may begin. */
 static uintptr_t stub_end(const struct pass *p, uintptr_t a, size_t *step)
 {
 	size_t left, n;
@@ -149,9 +149,10 @@ static uintptr_t stub_end(const struct pass *p, uintptr_t a, size_t *step)
 	return is_stub ? a + n : 0;
 }
 
-/* A range of the linker's that has stubs is these, and what is between them. Its rows for
- * unwinders hold in a stub's body, too: where they ask for the pc it is how far that is into
- * 16 bytes, 11 being behind a push; a body begins at such a place, and its jump soon behind. */
+/* A range of the linker's that has stubs becomes an extent for each, and for what is between
+ * them. Its rows for unwinders hold in a stub's body, too: where they ask for the pc they ask
+ * how far it is into 16 bytes, 11 being behind a push; a body begins at such a place, and its
+ * jump comes soon. */
 static void set_extents(struct pass *p, const struct fl_range *r, const struct stubs *s)
 {
 	struct fl_range rest = *r;
@@ -176,7 +177,7 @@ static void set_extents(struct pass *p, const struct fl_range *r, const struct s
 		set_extent(p, &o->extents[o->n++], &rest);
 }
 
-/* Each call and jump asks whose its target is. */
+/* An index, because each call and jump asks whose its target is. */
 static void index_extents(struct fl_outline *o)
 {
 	uint32_t k = 0;

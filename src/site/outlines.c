@@ -1,9 +1,9 @@
 /*
- * outlines.c - an outline is read once, by the scan and by who builds the first bodies.
+ * outlines.c - an outline is read once, for the scan and for the first bodies.
  *
- * Hides where it waits in between, while the reader decides. It is had by whoever opens the
- * same file, loaded at the same place: by the build id, without which nothing is kept.
- * Nothing is kept of a file that is laid out, which is nowhere a moment later.
+ * Hides where it waits in between, while the reader decides. Whoever opens the same file,
+ * loaded at the same place, has it: by the build id, without which nothing is kept. Nothing is
+ * kept of a file that is laid out, which is nowhere a moment later.
  */
 #include "shape.h"
 

@@ -5,9 +5,9 @@
  * behind it: code is followed on all its ways, as long as the register may have the page.
  *
  * INVARIANT  Each address that code makes of the page is told, or it is said that not all is.
- * WHY	A register that a compiler has put a page into is added to, or loaded or stored
- *	through, at a constant distance. Who does anything else with it, or has more ways
- *	than are remembered, is not understood. Calls lose the page, or keep it: nobody is
+ * WHY	A compiler adds to a register that it has put a page into, or loads or stores through
+ *	it, at a constant distance. Code that does anything else with it, or has more ways
+ *	than are remembered, is not understood. Calls lose the page, or keep it: no function is
  *	given one. Where a jump through a register or an exception may lead is not known
  *	here, so all of the function's instructions count then.
  */
@@ -62,7 +62,7 @@ static void tell_range(const struct walk *w, const struct fl_extent *x)
 	}
 }
 
-/* Where it goes on from there. False: not behind it. */
+/* Note where code goes on from the instruction. False: not behind it. */
 static bool follow_on(struct walk *w, const struct fl_extent *x, const struct fl_insn *i)
 {
 	switch (i->cls) {

@@ -3,8 +3,8 @@
  *
  * Paper 1 has its probes at any instruction. Here such a place is made where code is laid out
  * anew anyway: in the second body of the function that has the instruction, whatever its
- * length is. Hides which points there are, by the reader's rules, and which can be had: what
- * begins an instruction that is moved.
+ * length is. Hides which points there are, by the reader's rules, and which can be had: those
+ * at which an instruction begins that is moved.
  *
  * A point is told as a function of its own: `function` is the instruction. So it is counted
  * apart from the function that it is in, whose entry leads to the body as long as there are
@@ -72,7 +72,7 @@ static bool begins_step(const struct fl_outline *o, const struct fl_extent *f, u
 	return begins;
 }
 
-/* 0, or why there is no probe. */
+/* 0, or why there can be no probe. */
 static int check_point(const struct fl_outline *o, uintptr_t at, uint64_t *datum)
 {
 	unsigned char place[FL_ARCH_PLACE_MAX];

@@ -69,7 +69,7 @@ static void add(struct fill *f, const struct fl_range *r)
 	f->n++;
 }
 
-/* As much of it as is text. */
+/* Add as much of it as is text. */
 static int add_text(struct fill *f, struct fl_range r)
 {
 	size_t left = fl_text_bytes(f->m, r.start);
@@ -165,7 +165,7 @@ static void add_gap(struct fill *f, uintptr_t a, uintptr_t end)
 		add(f, &r);
 }
 
-/* What `known`, sorted, leaves of [a, end). */
+/* Add what `known`, sorted, leaves of [a, end). */
 static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
 {
 	for (size_t i = 0; i < f->n_known; i++) {
@@ -247,8 +247,8 @@ static int extend(struct fill *f, void (*next)(struct fill *))
 	return 0;
 }
 
-/* Code that only the unwinder reaches. Where its tables are not all understood,
- * any function that they do not know may have some. */
+/* Landing pads are code that only the unwinder reaches. Where its tables are not all
+ * understood, any function that they do not know may have some. */
 static bool may_have_pads(const struct fl_module *m)
 {
 	Elf64_Shdr sh;

@@ -90,12 +90,12 @@ static int refuse_symbol(void *arg, const char *name, const Elf64_Sym *s)
 	return 0;
 }
 
-/* They take the address that they return to for their caller's (glibc, dl-sym.c). */
+/* These take the address that they return to for their caller's (glibc, dl-sym.c). */
 static const char *const asking[] = {
 	"dlopen", "dlmopen", "dlsym", "dlvsym", "dl_iterate_phdr",
 };
 
-/* They may return more than once: where paths are told (copy/plan-paths.c), the sum is another
+/* These may return more than once: where paths are told (copy/plan-paths.c), the sum is another
  * one then. */
 static const char *const returning_twice[] = {
 	"setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "vfork", "getcontext",

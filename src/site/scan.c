@@ -31,8 +31,8 @@ struct scan {
 
 _Static_assert(FL_POINTS_MOST == 64, "bits of known");
 
-/* An offset names what a provider finds there. Only what is nobody's is a point, and of what
- * leaves a body that is another probe. */
+/* Where a provider finds a site or a function, an offset names that. Only other instructions
+ * are points, and those that leave a body, where a point is another probe. */
 static void note_known(struct scan *s, const struct fl_site *site)
 {
 	bool is_inside = s->provider == FL_PROVIDER_BODY && site->kind != FL_ENTRY;

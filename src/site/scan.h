@@ -33,8 +33,8 @@ void fl_ranges_close(struct fl_ranges *);
 /* Index of the first range that ends behind `a`; n when none does. */
 size_t fl_ranges_find(const struct fl_ranges *, uintptr_t a);
 
-/* Which sites lie between exclusives (between.c). open: 0 or -ENOMEM. Then of each: 0,
- * FLE_EXCLUSIVE and which pair it is, -ENOMEM. */
+/* Which sites lie between exclusives (between.c). open: 0 or -ENOMEM. Then, for each site: 0,
+ * FLE_EXCLUSIVE and which pair it is, or -ENOMEM. */
 struct fl_between {
 	struct fl_ranges ranges;	/* n = 0: the module has none */
 	size_t range, bytes;		/* that was looked at last; of `held` */
@@ -96,17 +96,17 @@ int fl_gather_open(struct fl_gather *, size_t room);
 void fl_gather_add(struct fl_gather *, const struct fl_site *);
 int fl_gather_tell(struct fl_gather *, fl_site_each *, void *arg);	/* and close */
 
-/* Does a module get second bodies, in which the compiler left `n` sites? 0, or why it cannot
- * have any (wants.c). */
+/* Does a module in which the compiler left `n` sites get second bodies (wants.c)? */
 bool fl_site_wants_bodies(const struct fl_module *, int n_sites);
-/* ... and its stubs of the linkage table? Those of one that never has bodies are left alone. */
+/* ... and sites at its stubs of the linkage table? */
 bool fl_site_wants_stubs(const struct fl_module *);
+/* 0, or why a module can never have bodies; then its stubs are left alone, too. */
 int fl_site_never_bodies(const struct fl_module *);
-/* Each point that the rules name in the module, by its offset in the file, as long as that
+/* Each point that the rules name in the module, by its offset in the file, as long as `each`
  * says true. */
 bool fl_site_each_point(const struct fl_module *, bool (*each)(void *arg, uint64_t offset),
 			void *arg);
-/* Their addresses, ascending: how many. */
+/* The addresses of these points, ascending: how many. */
 uint32_t fl_site_points(const struct fl_module *, uintptr_t at[FL_POINTS_MOST]);
 
 #endif

@@ -2,9 +2,9 @@
  * shape.c - one function, instruction by instruction.
  *
  * Hides decoding: what each instruction is for whoever moves it, where direct branches lead,
- * what the jump at the entry covers. Code is read in a line. Where that meets what is no
- * instruction, or a branch into one's middle, only what can be reached is taken: then every
- * way must be known, so there may be no jump through a register.
+ * what the jump at the entry covers. Code is read in a line. Where that meets bytes that are no
+ * instruction, or a branch into the middle of one, only what can be reached is taken: then
+ * every way must be known, so there may be no jump through a register.
  *
  * INVARIANT  Each step is an instruction that may be executed; a branch that stays inside
  *	leads to a step; what is not among the steps is never come to from them.
@@ -87,7 +87,7 @@ static int reach_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
 	return 0;
 }
 
-/* In a line from `at` on, as far as it goes on. */
+/* Follow code in a line from `at` on, as far as it goes on. */
 static void follow(struct reach *r, const struct fl_shape_part *part, uintptr_t at)
 {
 	struct fl_insn i = { .len = 0 };
@@ -113,7 +113,7 @@ static void follow(struct reach *r, const struct fl_shape_part *part, uintptr_t 
 	r->is_lost |= !is_call(&i);
 }
 
-/* One round: what is to be done and was not. False: nothing was. */
+/* One round: follow what is to be done and was not. False: there was nothing. */
 static bool follow_all(struct reach *r)
 {
 	bool any = false;
@@ -261,8 +261,8 @@ static uintptr_t target_of(const struct fl_insn *i, const unsigned char *code, u
 	return fl_arch_operand(i, code, at);
 }
 
-/* From `at` on as far as instructions are plain, which nobody has to decode again: the next one
- * is where the outline has seen one begin. Where that ends. */
+/* Add steps from `at` on, as far as instructions are plain. Nobody has to decode these again:
+ * the next one is where the outline has seen one begin. Returns where they end. */
 static uintptr_t add_plain(struct maker *k, uint8_t part, uintptr_t at)
 {
 	enum { MOST = 16 };		/* bytes */
@@ -286,7 +286,7 @@ static uintptr_t add_plain(struct maker *k, uint8_t part, uintptr_t at)
 	return at;
 }
 
-/* A part, in a line or as far as it can be reached. */
+/* Read a part, in a line or as far as it can be reached. */
 static void read_part(struct maker *k, uint8_t part)
 {
 	struct fl_shape *s = k->s;
@@ -347,7 +347,7 @@ static struct fl_shape_step *step_at(const struct maker *k, uintptr_t a)
 	return i < k->s->n_steps && s->at == a && s->part == part ? s : NULL;
 }
 
-/* Its index. */
+/* Mark the step at `a` as a target. Its index. */
 static uint32_t mark_target(struct maker *k, uintptr_t a)
 {
 	struct fl_shape_step *s = step_at(k, a);
@@ -385,8 +385,9 @@ static void mark_targets(struct maker *k)
 
 /* ---- the entry ------------------------------------------------------------ */
 
-/* Does nothing lead to one of these, nor return behind its first byte into the jump that is
- * put there? What a call returns to may lie behind the jump, where nothing changes. */
+/* True when nothing leads to one of these steps, nor returns into the jump that is put there
+ * behind its first byte. What a call returns to may lie behind the jump, where nothing
+ * changes. */
 static bool can_be_covered(const struct fl_shape *s, const struct fl_shape_step *first,
 			   const struct fl_shape_step *end)
 {
@@ -397,7 +398,7 @@ static bool can_be_covered(const struct fl_shape *s, const struct fl_shape_step 
 	return true;
 }
 
-/* A loop that begins where the function does would be a call each time. */
+/* A loop that begins where the function does would be a call each time round. */
 static void cover(struct maker *k)
 {
 	struct fl_shape *s = k->s;
@@ -412,8 +413,8 @@ static void cover(struct maker *k)
 		s->covered = (uint32_t)(end - first);
 }
 
-/* The index is behind all steps that there may be, at the end of the room: a step a byte, and
- * one behind each part. False: there is not so much. */
+/* The index lies at the end of the room, behind all steps that there may be: a step a byte, and
+ * one behind each part. False: there is not so much room. */
 static bool lay_index(struct maker *k)
 {
 	enum { A_STEP = sizeof *k->s->steps / sizeof **k->index };

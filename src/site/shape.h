@@ -26,10 +26,10 @@ enum {
 	X_SHORT_FIRST = 16,		/* the jump covers more than one instruction */
 	X_RUNS_ON = 32,			/* what stands behind it is gone on to */
 	X_ENTERED = 64,			/* others lead into its middle */
-	X_ASKS = 128,			/* it ends in a jump to who asks for its caller */
+	X_ASKS = 128,			/* it ends in a jump to what asks for its caller */
 	X_READ = 256,			/* only what can be reached is understood */
 	X_LABELS = 512,			/* it forms addresses of its own middle */
-	X_FLAGS = 1024,			/* it begins with flags that who comes has set */
+	X_FLAGS = 1024,			/* it begins with flags that its caller has set */
 	X_STUB = 2048,			/* the linker's: a jump through a pointer */
 	X_CALLS = 4096,			/* it makes calls */
 	X_INTO = 8192			/* others lead to what the jump covers */
@@ -44,7 +44,7 @@ const unsigned char *fl_file_text(const struct fl_module *, uintptr_t a, size_t 
 enum { FL_ASKERS = 24 };
 struct fl_askers {
 	uintptr_t at[FL_ASKERS];
-	int why[FL_ASKERS];		/* who calls there is refused */
+	int why[FL_ASKERS];		/* why a function that calls there is refused */
 	size_t n;
 };
 

@@ -47,10 +47,10 @@ int fl_site_scan(const struct fl_module *, fl_site_each *, void *arg);
  * run tells, see below. 0, an error, or what `each` returned when not 0. */
 int fl_site_unnamed(const struct fl_module *, fl_site_each *, void *arg);
 
-/* Compilers put instrumented bodies into one another. For each of `n` addresses in the
- * text of a module, best ascending: the function of the innermost body there that was put
- * into another one, as `function_at` names the profiling call at an address (0: it does
- * not know it); 0 where there is none. `around`, if not NULL, gets this one and each that it
+/* Compilers put instrumented bodies into one another. For each of `n` addresses `at` in the
+ * text of a module, best ascending, inner[i] becomes the function of the innermost body there
+ * that was put into another one; 0: there is none. function_at names the profiling call at an
+ * address (0: it does not know it). `around`, if not NULL, gets this function and each that it
  * was put into. 0, -ENOMEM, -EFBIG. */
 struct fl_inner_in {
 	const uintptr_t *at;
@@ -66,8 +66,8 @@ int fl_site_inner(const struct fl_module *, const struct fl_inner_in *, uint32_t
 bool fl_site_at_return(struct fl_site *, uintptr_t ret, uintptr_t function,
 		       enum fl_kind);
 
-/* Of the program the region's reader may know what a scan would find, and keeps what one
- * finds for the next run: before the first scan. NULL: there is no such reader. */
+/* Before the first scan: the region's reader may know what a scan of the program would find,
+ * and keeps what a scan finds for the next run. NULL: there is no such reader. */
 void fl_site_found(struct fl_region *);
 
 /* Which modules get second bodies (wants.c): the reader's rules, before the first scan. NULL:
@@ -118,8 +118,9 @@ enum fl_extent_kind {
 	FL_EXTENT_PART,			/* a function begins elsewhere and jumps here */
 	FL_EXTENT_OTHER			/* no function: stubs of the linker's, nobody's code */
 };
-/* 0, -ENOMEM, -EFBIG. close: also of one that is all 0, or could not be opened. keep: close,
- * but who opens it next has it at once; forget: what was kept. With the table's lock. */
+/* open: 0, -ENOMEM, -EFBIG. close: also one that is all 0, or could not be opened. keep: close
+ * it, and the next one to open it has it at once; forget: drop what was kept. With the table's
+ * lock. */
 int fl_outline_open(struct fl_outline *, const struct fl_module *);
 void fl_outline_close(struct fl_outline *);
 void fl_outline_keep(struct fl_outline *);
@@ -141,7 +142,7 @@ enum fl_shape_kind {
 	FL_SHAPE_RET,
 	FL_SHAPE_STOP,			/* raises SIGILL: nothing is behind it */
 	FL_SHAPE_END			/* no instruction, len 0: a call that does not return
-					 * stands last; who comes here goes on at `target` */
+					 * stands last; code here goes on at `target` */
 };
 struct fl_shape_step {
 	uintptr_t at, target;		/* in the original */
@@ -173,8 +174,8 @@ struct fl_shape {
 					 * jumps to who knows where */
 	uint32_t window;		/* bytes that the jump covers, all the function's own */
 	uint8_t before;			/* how far before the entry the jump stands that leads
-					 * to its body: of the entry one instruction changes,
-					 * which is `covered`; 0: at it */
+					 * to the body: then one instruction of the entry
+					 * changes, which is `covered`; 0: it is at the entry */
 	bool is_stub;			/* it jumps through a register, and that leaves */
 	bool has_switch;		/* one of the steps is a SWITCH */
 	const uintptr_t *points;	/* ascending; some are elsewhere. W the caller */

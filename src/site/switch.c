@@ -45,7 +45,7 @@ static void add_target(struct fl_code *c, size_t range, uint32_t at)
 
 /* ---- relative tables ----------------------------------------------------- */
 
-/* An entry of a table of `t->range`: false when it is none. */
+/* Take an entry of a table of `t->range`. False: it is none. */
 static bool take_entry(struct tables *t, uintptr_t target)
 {
 	struct fl_code *c = t->c;
@@ -66,7 +66,7 @@ static bool take_entry(struct tables *t, uintptr_t target)
 	return true;
 }
 
-/* Its entries are offsets from `from`. */
+/* Read the table at `base`, whose entries are offsets from `from`. */
 static void read_table(struct tables *t, uintptr_t base, uintptr_t from)
 {
 	const struct fl_module *m = t->c->m;
@@ -132,7 +132,7 @@ static void read_tables(struct tables *t, size_t range)
 
 /* ---- absolute ones ------------------------------------------------------- */
 
-/* Data hold this address, which code does not form. */
+/* Take an address that data hold, unless code forms it. */
 static void take_word(struct fl_code *c, uintptr_t value)
 {
 	uint32_t at = fl_code_offset(c, value);
@@ -158,7 +158,7 @@ static int take_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *n
 	return 0;
 }
 
-/* A program at a fixed address has no relocations for these. */
+/* A program at a fixed address has no relocations for such words. */
 static void take_words(struct fl_code *c)
 {
 	for (size_t i = 0; i < c->m->n_ph; i++) {

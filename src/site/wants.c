@@ -80,7 +80,7 @@ bool fl_site_wants_stubs(const struct fl_module *m)
 	       is_asked_for(rules, fl_base_name(m->path)) && !fl_site_never_bodies(m);
 }
 
-/* Its base is what the loader says of itself; a file has its name alone. */
+/* The loader tells its own base; a file that is laid out has its name alone. */
 static bool is_loader(const struct fl_module *m)
 {
 	static const char *const names[] = { "ld-linux*.so*", "ld-musl*.so*", "ld-[0-9]*.so" };
