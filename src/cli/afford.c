@@ -2,19 +2,19 @@
  * afford.c - what can be counted all the time, what in windows, and how long these are.
  *
  * The budget is a part of the program's CPU time. It is the sum of budgets: the recording's,
- * and those of sessions beside it that have their own. What a count holds up is told
- * (clock.c). A timed call and a switch have calibrated costs; what flick's code takes
- * beside counts is measured, so both are multiplied by what is measured over what they
- * should have taken.
+ * and those of sessions beside it that have their own. How long a count holds up the program
+ * is told by clock.c. A timed call and a switch have calibrated costs. The time of flick's code
+ * beside counts is measured, and both costs are multiplied by this time over the time that
+ * they should have taken.
  *
  *	part of the budget	goes to
- *	ALWAYS (or a little	functions that are counted all the time, the rarest first,
- *	  more, who is there)	  each by the budget that it is paid from
+ *	ALWAYS (a little more	functions that are counted all the time, the rarest first,
+ *	  for those that are)	  each by the budget that it is paid from
  *	WINDOWS, and what is	the others, in windows: their part of the time
  *	  left of ALWAYS
- *	SWITCHES		beginning and ending windows: how many there are. Who wakes up
+ *	SWITCHES		beginning and ending windows: how many there are. What wakes up
  *				for that takes the program's time as far as there is no
- *				other CPU for it; else BESIDE of that one
+ *				other CPU for it; else BESIDE of that other CPU
  *	SAMPLES			timed calls and their switches: how often there is an epoch
  *	BURSTS			what is not known yet: counts until the next look
  *
@@ -24,8 +24,8 @@
  * WHY
  *	1. Each part is kept to by its own means, as far as an epoch of a second and a
  *	   window of LEAST_US go.
- *	2. A rate falls slowly; who is seldom comes back only if SLACK times its rate can
- *	   be afforded, and after DWELL looks.
+ *	2. A rate falls slowly. A seldom function is counted always again only if SLACK times
+ *	   its rate can be afforded, and after DWELL looks.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -49,8 +49,8 @@
 #define MOST_EPOCH_US 1000000.0
 #define TURN_NS 20000.0			/* to wake up and switch, before it is measured */
 #define BESIDE 0.05			/* of another CPU, for that */
-/* Of a window, as to begin one takes a part of it, and from one to the next: where that
- * takes the program's time, and where it does not. */
+/* The shortest window, because to begin one takes a part of it, and the shortest time from one
+ * to the next: where that takes the program's time, and where it does not (BESIDE). */
 #define LEAST_US 400.0
 #define LEAST_BESIDE_US 100.0
 #define LEAST_PERIOD_US 4000.0
@@ -116,7 +116,7 @@ static void learn_cpus(struct fl_afford *a, const struct fl_afford_look *l)
 	a->lost = fl_afford_lost(a->cpus, l->shared_cpus);
 }
 
-/* Who waits to close a window comes late, by some tens of microseconds. */
+/* A window is closed late, by some tens of microseconds. */
 static void learn_lateness(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	double late;
@@ -127,7 +127,7 @@ static void learn_lateness(struct fl_afford *a, const struct fl_afford_look *l)
 	a->late_us += (between(late, 0, 1000) - a->late_us) * 0.3;
 }
 
-/* A window is two turns of who opens and closes it. */
+/* A window takes two turns: one opens it, and one closes it. */
 static void learn_turns(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	if (l->windows >= 1 && l->watch_ns > 0)
@@ -153,7 +153,7 @@ static void learn_rates(struct fl_afford *a, const struct fl_afford_look *l,
 
 /* ---- who is counted when ---------------------------------------------------------- */
 
-/* The part of CPU time that it takes to count each of its calls. */
+/* The part of CPU time that it takes to count calls at that rate. */
 static double share_of(const struct fl_afford *a, double rate)
 {
 	return rate * a->count_ns / 1e9 / a->cpus;
@@ -178,8 +178,8 @@ static int compare(const void *x, const void *y, void *arg)
 	return (a > b) - (a < b);
 }
 
-/* Those that fit, the rarest first. Who pays can have no more than his own: what calls one
- * session's functions take does not make another one's seldom. */
+/* Functions that fit are counted always, the rarest first. Each payer has its own budget alone:
+ * calls of one session's functions do not make another session's seldom. */
 static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_function *f,
 			     uint32_t n, uint32_t *order)
 {
@@ -209,8 +209,8 @@ static uint32_t choose_sides(const struct fl_afford *a, struct fl_afford_functio
 
 /* ---- how often, how long ------------------------------------------------------------ */
 
-/* The part of CPU time for timed calls and their switches, at an epoch of `us`. Who is
- * called less often than it may be timed costs less. */
+/* The part of CPU time for timed calls and their switches, at an epoch of `us`. A function that
+ * is called less often than it may be timed costs less. */
 static double sampling_share(const struct fl_afford *a, const struct fl_afford_function *f,
 			     uint32_t n, double us)
 {
@@ -263,8 +263,8 @@ static void choose_windows(struct fl_afford *a, const struct fl_afford_function 
 	a->window_us = (uint32_t)fmax(duty * us - a->late_us, least_us);
 }
 
-/* A run that ends soon is told best by all of its calls, and what that takes in all is
- * too short to be noticed. What a late look finds spent beyond that is no debt. */
+/* A run that ends soon is told best by all of its calls, and the time to count them is too
+ * short to be noticed. What a late look finds spent beyond the stake is no debt. */
 static bool has_stake(struct fl_afford *a, const struct fl_afford_look *l)
 {
 	double counted = l->counted * a->count_ns;

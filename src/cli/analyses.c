@@ -144,7 +144,7 @@ struct flick_rows *fl_session_result(struct fl_session *s, const char *name)
 	return NULL;
 }
 
-/* A call is in one row of each alone; the first have them as they were counted. */
+/* Each of these has a call in one row alone; the first ones have calls as they were counted. */
 const struct flick_rows *fl_session_calls(struct fl_session *s)
 {
 	static const char *const of[] = { "latency", "counts", "graph", "tree", "spread",
@@ -172,7 +172,7 @@ struct fl_names *fl_session_names(const struct fl_session *s)
 	return names;
 }
 
-/* Where functions look alike, what tells them apart; NULL: none do, or no memory. */
+/* The modules that tell functions of one name apart; NULL: there are none, or no memory. */
 static struct fl_modules *modules_of(const struct fl_session *s, const struct fl_sheet *sheet)
 {
 	const struct fl_functions *r = &s->functions;

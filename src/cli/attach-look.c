@@ -26,7 +26,7 @@ bool fl_attach_read(const struct fl_attached *a, uintptr_t at, void *to, size_t 
 	return pread(a->mem, to, n, (off_t)at) == (ssize_t)n;
 }
 
-/* What was opened is the memory of one program: it goes with that, or when all has ended. A
+/* The memory that was opened is of one program: it goes with that, or when all has ended. A
  * process that ends has no memory for some time before it is a zombie. */
 bool fl_attach_is_another(const struct fl_attached *a)
 {
@@ -73,7 +73,7 @@ static int take_map(struct fl_attached *a, const char *line)
 	if (!m.path || fl_array_room(&a->maps, a->n_maps, sizeof(m)))
 		return -ENOMEM;
 	m.path[strcspn(m.path, "\n")] = '\0';
-	if (strstr(m.path, "\\012"))	/* a newline, or who is told like one */
+	if (strstr(m.path, "\\012"))	/* a newline, or what is written like one */
 		fl_os_mappings_of(a->pid, take_own_name, &m);
 	a->maps[a->n_maps++] = m;
 	return 0;
@@ -121,8 +121,8 @@ static bool read_header(const struct fl_attached *a, uintptr_t at, Elf64_Ehdr *e
 	       eh->e_phentsize == sizeof(Elf64_Phdr) && eh->e_phnum < 64;
 }
 
-/* In memory addresses of tables are the loader's: as they are, or of the file.
- */
+/* In memory the addresses of tables are as the loader has them: as they are, or as in the
+ * file. */
 static void note_table(struct library *l, const Elf64_Dyn *d, uintptr_t *symbols,
 		       uintptr_t *strings)
 {
@@ -205,7 +205,7 @@ static bool is_file_of(const struct fl_attach_map *m, const char *start)
 	return m->inode && !strncmp(fl_base_name(m->path), start, strlen(start));
 }
 
-/* The list changes meanwhile; what is read holds together if each names the one before. */
+/* The list changes meanwhile; what is read is whole if each entry names the one before. */
 static bool read_list(struct fl_attached *a, uintptr_t at)
 {
 	enum { MOST = 1 << 16 };
@@ -237,7 +237,7 @@ static void find_variables(struct fl_attached *a, const struct library *l)
 	}
 }
 
-/* By what the loader at `base` tells debuggers. */
+/* Read the list by what the loader at `base` tells debuggers. */
 static bool read_own_of(struct fl_attached *a, uintptr_t base)
 {
 	enum { TRIES = 1000 };
@@ -257,9 +257,9 @@ static bool read_own_of(struct fl_attached *a, uintptr_t base)
 	return is_whole;
 }
 
-/* The loader's first list. dlmopen() and LD_AUDIT make others, each with a C library of its
- * own, which goes with its list and is not the one that the program's threads are of; and a
- * program may have mapped the files to read them, as flick does for a scan. */
+/* Read the loader's first list. dlmopen() and LD_AUDIT make others, each with a C library of
+ * its own, which is not the one that the program's threads are of. And a program may have
+ * mapped the files only to read them, as flick does for a scan. */
 static void read_own(struct fl_attached *a)
 {
 	for (size_t i = 0; i < a->n_maps; i++)
@@ -362,7 +362,7 @@ static const struct fl_attach_module *own_at(const struct fl_attached *a, uintpt
 	return i < a->n_own ? &a->own[i] : NULL;
 }
 
-/* Of the module whose file is mapped there; 0: none. */
+/* Where the module begins whose file is mapped there; 0: there is none. */
 static uintptr_t first_of(const struct fl_attached *a, const struct fl_attach_map *m)
 {
 	const uint64_t inode = m->inode;
@@ -397,7 +397,7 @@ static void find_functions(struct fl_attached *a, uintptr_t base)
 	free_library(&l);
 }
 
-/* In a mapping of code of the C library's. */
+/* Find a system call, and sigreturn, in a mapping of the C library's code. */
 static void find_calls(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	size_t n = m->hi - m->lo, call, sigreturn;
@@ -446,7 +446,8 @@ static bool has_all(const struct fl_attached *a)
 	       w->dlsym && w->dlerror;
 }
 
-/* Of one whose reader was killed, which nobody has noticed yet, the end is awaited. */
+/* Where a recorder's reader was killed, and nobody has noticed yet, the recorder's end is
+ * awaited. */
 static void count_recorders(struct fl_attached *a, uintptr_t recorders, uintptr_t region)
 {
 	enum { PAUSE_US = 2000, TRIES = 500 };
@@ -464,8 +465,8 @@ static void count_recorders(struct fl_attached *a, uintptr_t recorders, uintptr_
 	free(m);
 }
 
-/* One that is there was made with a flick that had the same region. Who has no such symbol is
- * older than it. */
+/* Was the libflick.so that is there made with a flick that had the same region? One that has no
+ * such symbol is older than the symbol. */
 static bool is_speaking(const struct fl_attached *a, uintptr_t speaks)
 {
 	const uint32_t own[2] = { FL_SHM_VERSION, sizeof(struct fl_region) };
@@ -475,8 +476,8 @@ static bool is_speaking(const struct fl_attached *a, uintptr_t speaks)
 	       !memcmp(its, own, sizeof(own));
 }
 
-/* By the loader's name for it, which finds what is loaded whatever has become of its file: that
- * may have another name by now, or be replaced by an upgrade. */
+/* Is libflick.so mapped there? The loader's name for it tells, whatever has become of its file,
+ * which may have another name by now, or be replaced by an upgrade. */
 static bool is_there_before(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	static const char start[] = "libflick.so";
@@ -489,7 +490,7 @@ static bool is_there_before(struct fl_attached *a, const struct fl_attach_map *m
 	return !strncmp(fl_base_name(name), start, sizeof(start) - 1);
 }
 
-/* What an earlier one has left there, if its library is this one. */
+/* What an earlier attach has left there, if its library speaks as this one does. */
 static void find_left(struct fl_attached *a, const struct fl_attach_map *m)
 {
 	struct fl_inject was = { .code = 0 };

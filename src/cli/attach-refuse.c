@@ -57,7 +57,7 @@ static long status_number(int pid, const char *key)
 	return read_status(pid, key, text) ? atol(text) : 0;
 }
 
-/* What stands beside a program has its memory and its command line. */
+/* What waits beside a program has the program's memory and command line; its name differs. */
 bool fl_attach_is_flicks(const struct fl_attached *a)
 {
 	char name[16] = "";
@@ -99,8 +99,8 @@ bool fl_attach_is_stopped(const struct fl_attached *a)
 	return read_status(a->pid, "State", state) && *state == 'T';
 }
 
-/* A debugger stays. Who holds all threads while a recording before this one ends, its reader
- * having been killed, is gone in a moment. 0, or who traces it. */
+/* A debugger stays. But where the reader of an earlier recording was killed, a tracer holds all
+ * threads while that recording ends, and is gone in a moment. 0, or who traces the process. */
 static long await_tracer(const struct fl_attached *a)
 {
 	enum { PATIENCE_US = 3000000, PAUSE_US = 1000 };
@@ -187,7 +187,7 @@ static int check_user(const struct fl_attached *a)
 	return -1;
 }
 
-/* Of a program of 64 bits: another one's vector has words of another size. */
+/* For a program of 64 bits: others have a vector of words of another size. */
 static int check_secure(const struct fl_attached *a)
 {
 	FILE *f = open_of(a->pid, "auxv");
@@ -257,7 +257,7 @@ static bool is_in_root(int pid, const char *path)
 	return !access(there, F_OK);
 }
 
-/* From there the library is loaded, and what is shared with the recorder found. */
+/* From the process's root the library is loaded, and the region found. */
 int fl_attach_refuse_root(const struct fl_attached *a, const char *library)
 {
 	char there[64], own_proc[32];
@@ -312,7 +312,7 @@ static int check_program(const struct fl_attached *a)
 	return 0;
 }
 
-/* Who loads its libraries, by its file; else "". */
+/* The loader that the program's file names; else "". */
 static void read_loader(const struct fl_attached *a, char out[128])
 {
 	char path[64];
@@ -349,7 +349,7 @@ static int check_c_library(const struct fl_attached *a)
 	return -1;
 }
 
-/* What was loaded by an earlier attach stays, with what it has left in the program. */
+/* A library that an earlier attach has loaded stays, with what it has left in the program. */
 static int check_library(const struct fl_attached *a)
 {
 	if (!a->library || !a->is_foreign)

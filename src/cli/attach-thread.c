@@ -1,10 +1,10 @@
 /*
  * attach-thread.c - a thread of a running process starts another one for us.
  *
- * Nobody may load a library on a thread that was stopped anywhere: it may hold what the
+ * A thread that was stopped just anywhere must not load a library: it may hold what the
  * loader waits for. So one thread is borrowed for three system calls: two mappings and a
  * bare clone. The new thread has the C library make one, and that one loads libflick.so,
- * while all others run; see arch/CPU/inject.S. What is in their way they wait for, as any
+ * while all others run; see arch/CPU/inject.S. Both wait for what is in their way, as any
  * thread of the program does.
  *
  * PROTOCOL	tracer					the borrowed thread
@@ -20,18 +20,18 @@
  *	3 No thread is in the middle of what the C library leaves unlocked as long as there is
  *	  one thread alone, when a second one begins.
  * WHY
- *	1 The kernel lets go of who is traced. Before a call its registers are its own, or
- *	  lead over the call to the way back (borrow.c): they are set by one request, which
- *	  comes before signals are blocked, and these are as they were before the registers
- *	  are. The way back puts both right.
+ *	1 The kernel lets go of the traced thread. Before a call its registers are its own, or
+ *	  lead over the call to the way back (borrow.c). They are set by one request, which
+ *	  comes before signals are blocked; at the end signals are put back first, and then
+ *	  registers. The way back puts both right.
  *	2 With its registers the kernel's mark of an interrupted call is set again, in the same
  *	  kind of stop that it was found in, where the kernel heeds it. No call that is made
  *	  in between changes what a call is restarted with.
- *	3 It is taken only in code of neither the C library, the loader nor an allocator, and
- *	  not in a fork; or asleep in a system call that none of those makes with anything half
- *	  done; below a handler only if it stood so where that began; and never while the
- *	  loader relocates for it, which calls code of the modules' own. It stays stopped until
- *	  the C library has made the second thread, and knows.
+ *	3 A thread is taken only in code of neither the C library, the loader nor an allocator,
+ *	  and not in a fork; or asleep in a system call that none of those makes with anything
+ *	  half done; below a handler only if it stood so where the handler began; and never
+ *	  while the loader relocates for it, which calls the modules' own code. It stays stopped
+ *	  until the C library has made the second thread, and knows of two.
  *	  A program that is stopped (SIGSTOP) runs no second thread: that one is told to end
  *	  before it calls the C library, as soon as it runs (inject.S).
  * FAILURE	No thread stands well: tried again for some seconds, then refused. A thread
@@ -92,9 +92,9 @@ static int await_next_stop(int tid, uint64_t us)
 	return -1;
 }
 
-/* In a stop from which the kernel heeds what calls are restarted with. A signal on its way is
- * delivered first; its stop may be what the interrupt has become, so there is another one. Who
- * gets signals without end is not waited for without end. */
+/* Wait for a stop from which the kernel heeds what calls are restarted with. A signal on its
+ * way is delivered first; the interrupt may have become the signal's stop, so another one is
+ * sent. A thread that gets signals without end is not waited for without end. */
 static bool await_event(int tid)
 {
 	enum { LONG_US = 2000000 };	/* a machine may be busy */
@@ -134,8 +134,8 @@ static bool set_mask(int tid, uint64_t mask)
 	return !ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
-/* A stop in a restartable sequence ends it, which the kernel does when the
- * thread goes on; but then it would find it elsewhere. */
+/* A stop in a restartable sequence ends the sequence. The kernel does so when the thread goes
+ * on; but then it would find the thread elsewhere. */
 static bool leave_sequence(int tid, const struct fl_attached *a, uint64_t *user)
 {
 	struct {
@@ -188,8 +188,9 @@ static bool is_system_call(const struct fl_attached *a, uintptr_t at)
 	       !memcmp(code, known, sizeof(code));
 }
 
-/* Where a handler began it could have been taken: asleep in a system call, which returns or is
- * made again. Servers fork in such handlers (postgres), and children never leave them. */
+/* Could the thread have been taken where a handler began? So it could if it was asleep in a
+ * system call, which returns or is made again. Servers fork in such handlers (postgres), and
+ * children never leave them. */
 static bool stood_well(const struct borrowed *t, const struct fl_signal_frame *f)
 {
 	return !is_unlocked_code(t->a, f->pc) || is_system_call(t->a, f->pc) ||
@@ -197,8 +198,8 @@ static bool stood_well(const struct borrowed *t, const struct fl_signal_frame *f
 		is_system_call(t->a, f->pc - FL_ARCH_SYSCALL_BYTES));
 }
 
-/* A handler's frame is on its stack, which began where nobody may be taken. An address of the C
- * library's sigreturn alone may be what an old frame of sigaction() has left. */
+/* Is there a frame on the stack of a handler that began where no thread may be taken? The
+ * address of the C library's sigreturn alone may be left from an old frame of sigaction(). */
 static bool is_below_handler(const struct borrowed *t)
 {
 	enum { WORDS = 8192, FRAME = FL_ARCH_FRAME_BYTES / 8 };
@@ -219,8 +220,7 @@ static bool is_below_handler(const struct borrowed *t)
 	return !is_read || is;
 }
 
-/* Below the stack pointer there is room, as for a signal, and it is a stack's.
- */
+/* Is there room below the stack pointer, as for a signal, and is it a stack's? */
 static bool has_stack(const struct borrowed *t)
 {
 	uintptr_t sp = fl_arch_user_sp(t->b.user);
@@ -235,7 +235,7 @@ static bool has_stack(const struct borrowed *t)
 	return sp - m->lo >= room && below && below->hi == m->lo && !below->prot;
 }
 
-/* See INVARIANT 3. What one thread alone has loaded stays while that is stopped. */
+/* See INVARIANT 3. While the only thread is stopped, what is loaded stays as it is. */
 static bool stands_well(struct borrowed *t)
 {
 	if (t->a->is_alone && fl_attach_look_again(t->a))
@@ -264,8 +264,7 @@ static bool look(struct borrowed *t)
 	       !ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(t->b.mask), &t->b.mask);
 }
 
-/* Where it stands, it can be had: from here on it can be let go by return_it()
- * alone. */
+/* True: the thread can be had where it stands. From then on return_it() alone lets it go. */
 static bool borrow(struct borrowed *t)
 {
 	unsigned char way[MOST_VECTORS + 4096];
@@ -284,8 +283,8 @@ static bool borrow(struct borrowed *t)
 	return pwrite(t->a->mem, way, n, (off_t)t->b.sp) == (ssize_t)n;
 }
 
-/* It blocks every signal until it has its registers back: none comes in
- * between. */
+/* The thread blocks every signal until it is stopped here, and runs again only when it has its
+ * registers back: no signal comes in between. */
 static void return_it(struct borrowed *t)
 {
 	fl_os_trace_interrupt(t->tid);
@@ -298,8 +297,8 @@ static void return_it(struct borrowed *t)
 	fl_os_trace_release(t->tid, 0);
 }
 
-/* To the next stop at a system call: its beginning, then its end. SIGSTOP, which nobody
- * blocks, stops the program all the same; who is traced goes on. */
+/* Go on to the next stop at a system call: its beginning, then its end. SIGSTOP, which nobody
+ * blocks, stops the program all the same; the traced thread goes on. */
 static bool go_to_call(int tid)
 {
 	enum { LONG_US = 2000000 };
@@ -363,8 +362,9 @@ static bool write_there(const struct fl_attached *a, uintptr_t at, const void *f
 	return pwrite(a->mem, from, n, (off_t)at) == (ssize_t)n;
 }
 
-/* Memory that may be executed and not written is written by a tracer. At its end stands where
- * the other mapping is: for the next one, if this one fails before libflick.so is loaded. */
+/* Memory that may be executed and not written is written by a tracer. At the end of the page
+ * stands where the other mapping is: for the next attach, if this one fails before libflick.so
+ * is loaded. */
 static bool poke_code(int tid, uintptr_t at, uintptr_t data)
 {
 	size_t n = (size_t)(fl_arch_inject_end - fl_arch_inject);
@@ -380,7 +380,7 @@ static bool poke_code(int tid, uintptr_t at, uintptr_t data)
 	return !ptrace(PTRACE_POKETEXT, tid, at + DATA_AT, data);
 }
 
-/* It failed. */
+/* Is that the page of code of an attach that failed? */
 static bool is_left_at(const struct fl_attached *a, uintptr_t code)
 {
 	size_t n = (size_t)(fl_arch_inject_end - fl_arch_inject);
@@ -408,7 +408,8 @@ void fl_attach_find_failed(struct fl_attached *a)
 	}
 }
 
-/* Unless its bare thread has not come to run yet: the program was stopped meanwhile. */
+/* Use what a failed attach has left, unless its bare thread has not come to run yet, because
+ * the program was stopped meanwhile. */
 static void adopt_left(struct fl_attached *a, size_t number)
 {
 	struct fl_attached was = { .code = a->left };
@@ -449,7 +450,7 @@ static size_t number_at(const struct borrowed *t)
 	return (uintptr_t)list - ID_BEFORE - tls;
 }
 
-/* A thread's own part, as the C library knows it. */
+/* Lay out a thread's own part, as the C library knows it. */
 static bool put_thread(struct borrowed *t)
 {
 	struct fl_attached *a = t->a;
@@ -491,7 +492,7 @@ static long map_there(struct borrowed *t, size_t n, int prot)
 	return call(t, SYS_mmap, args);
 }
 
-/* Its descriptors are a copy of the program's, which it drops. */
+/* The thread has a copy of the program's descriptors, and drops it. */
 static long begin_thread(struct borrowed *t, size_t number)
 {
 	struct ground_there p = layout_of(t->a);
@@ -508,7 +509,7 @@ static long begin_thread(struct borrowed *t, size_t number)
 	return call(t, SYS_clone, args);
 }
 
-/* What was mapped for a thread that has not begun. */
+/* Unmap what was mapped for a thread that has not begun. */
 static void unmap_place(struct borrowed *t)
 {
 	const uint64_t code[6] = { t->a->code, FL_PAGE }, data[6] = { t->a->data, ALL };
@@ -520,7 +521,7 @@ static void unmap_place(struct borrowed *t)
 	t->a->code = t->a->data = 0;
 }
 
-/* Locked memory that it may not have (mlockall) is as any that it may not have. */
+/* Memory that it may not lock (mlockall) is as any that the process may not have. */
 static int make_place(struct borrowed *t)
 {
 	long at = map_there(t, FL_PAGE, PROT_READ | PROT_EXEC);
@@ -535,7 +536,8 @@ static int make_place(struct borrowed *t)
 	return put_thread(t) ? 0 : -EFAULT;
 }
 
-/* It may execute probes of a recorder that is there: in what fills its own part, too. */
+/* The bare thread may execute probes of a recorder that is there, also in the code that fills
+ * its own part. With these words it is nobody's from the start. */
 static bool put_nobody(const struct fl_attached *a)
 {
 	for (size_t i = 0; a->nobody[0][0] && i < FL_NOBODY_WORDS; i++)
@@ -559,7 +561,8 @@ static int put_all(struct borrowed *t, size_t number, const char *const texts[3]
 	return tid == -EAGAIN ? -EUSERS : tid < 0 ? (int)tid : 0;
 }
 
-/* What an earlier one has made is used again: an allocator may have kept something there. */
+/* Mappings that an earlier attach has made are used again: an allocator may have kept something
+ * there. */
 static int put_in(struct borrowed *t, const char *const texts[3])
 {
 	size_t number = number_at(t);
@@ -598,7 +601,7 @@ static bool next_thread(DIR *tasks, int *tid)
 	return false;
 }
 
-/* It would not stop: it waits for a child of vfork(), or for a device. */
+/* Does the thread wait for a child of vfork(), or for a device? Then it would not stop. */
 static bool cannot_stop(const struct borrowed *t)
 {
 	struct fl_thread_status s;
@@ -606,9 +609,9 @@ static bool cannot_stop(const struct borrowed *t)
 	return !fl_os_thread_status(t->a->pid, t->tid, &s) && s.state == 'D';
 }
 
-/* It is traced no more. False: it neither stops nor ends. One that an exec ends is there
- * until its tracer has waited for it, and so long the exec has what the next seize waits for:
- * nobody is seized before. */
+/* End the thread's trace. False: it neither stops nor ends. A thread that an exec ends is there
+ * until its tracer has waited for it, and so long the exec holds what the next seize waits for:
+ * no other thread is seized before. */
 static bool end_trace_of(int tid)
 {
 	uint64_t until = now_us() + PATIENCE_US;
@@ -624,7 +627,7 @@ static bool end_trace_of(int tid)
 	return true;
 }
 
-/* What stopped not well goes on. */
+/* A thread that does not stand well goes on. */
 static bool try_thread(struct borrowed *t, bool *may)
 {
 	if (cannot_stop(t)) {
@@ -660,7 +663,7 @@ static bool try_all(struct borrowed *t, bool *may)
 	return got;
 }
 
-/* One that ends may be traced by nobody, either; not all of them end for so long. */
+/* A thread that is ending cannot be traced, either; but not all of them end for so long. */
 static int find_thread(struct borrowed *t)
 {
 	enum { DENIED_US = 200000 };
@@ -701,8 +704,8 @@ void fl_attach_call_off(struct fl_attached *a)
 		write_there(a, at, &failed, sizeof(failed));
 }
 
-/* The C library knows of two threads; or the bare one ends without another, when it comes
- * to run: the program was stopped meanwhile. */
+/* Wait until the C library knows of two threads. If the program was stopped meanwhile, the bare
+ * thread is called off, and ends without another one when it comes to run. */
 static int await_created(struct fl_attached *a)
 {
 	enum { LONG_US = 1000000, SOON_US = 100000 };
@@ -715,9 +718,9 @@ static int await_created(struct fl_attached *a)
 	return 0;
 }
 
-/* Whom a recorder has sent that was killed since may be at it yet, with the memory that the
- * next one is to use: it would say in there that it has ended, in the other one's name. One
- * that was laid out and did not come to run says nothing for ever. */
+/* A recorder that was killed since may have sent a thread which is still at it, in the memory
+ * that the next one is to use: there it would say that it has ended, as if the next one had. A
+ * thread that was laid out and did not come to run says nothing for ever. */
 static bool await_earlier(const struct fl_attached *a)
 {
 	enum { BEGINS_US = 300000, RUNS_US = 5000000 };

@@ -1,10 +1,11 @@
 /*
  * attach-wait.c - another thread is in the loader of the program that is attached to.
  *
- * Who loads a library, and runs its constructors, has all others wait who come to load one, as
- * flick does. That may last; so it is waited for before the process is touched, and told of
- * when it does. Who comes there while flick's own thread is on its way in is in front of it:
- * that one waits as any thread of the program does, and finds nobody when the wait was ended.
+ * A thread that loads a library, and runs its constructors, has all others wait that come to
+ * load one, as flick's does. That may last: so it is waited for before the process is touched,
+ * and the user is told when it lasts. Another thread may come there while flick's own is on its
+ * way in. Then flick's thread waits as any thread of the program does, and finds nobody when
+ * the wait was ended.
  */
 #include <signal.h>
 #include <string.h>
@@ -16,8 +17,8 @@ enum { PAUSE_US = 500 };
 #define PATIENCE_NS 1000000000ull	/* so long nothing is said of it */
 #define LEAST_NS 3000000000ull		/* and so long it is waited for, however short -d is */
 
-/* Not the one that comes in, which loads, too: its number stands where each thread has its
- * own. */
+/* The thread that is in the loader, unless it is the one that comes in, which loads, too. That
+ * one's number stands where each thread has its own. */
 static int find_holder(const struct fl_attached *a)
 {
 	int holder = fl_attach_loads(a), entrant = 0;
@@ -29,7 +30,7 @@ static int find_holder(const struct fl_attached *a)
 	return holder == entrant ? 0 : holder;
 }
 
-/* Until the user ends it, or the time is over that the recording was to take. */
+/* Wait until the user ends it, or the time is over that the recording was to take. */
 static bool shall_wait(struct fl_session *s, int holder, uint64_t since_ns)
 {
 	uint64_t waited_ns = fl_os_monotonic_ns() - since_ns;
@@ -53,7 +54,7 @@ static void say_left(const struct fl_attached *a, int holder)
 	       "ended; nothing of it has changed", a->pid, holder);
 }
 
-/* What was read of it is of before. */
+/* What was read of the process is from before the wait. */
 static int look_anew(struct fl_attached *a)
 {
 	fl_attach_forget(a);

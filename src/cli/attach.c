@@ -1,11 +1,11 @@
 /*
  * attach.c - a session with a process that runs already.
  *
- * Hides how it comes to be a target as one that flick has started: its agent is
- * loaded (attach-thread.c), finds the region by the name it is given, and asks.
- * From then on all is as with others, but that the process is nobody's child
- * here, and that it is left when the recording ends: what the agent has changed
- * is put back by itself, whether it is asked to or the reader has died.
+ * Hides how the process becomes a target as one that flick has started: its agent
+ * is loaded (attach-thread.c), finds the region by the name it is given, and asks.
+ * From then on all is as with others, except that the process is not flick's child,
+ * and that it is left when the recording ends: the agent itself puts back what it
+ * has changed, whether it is asked to or the reader has died.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -66,9 +66,9 @@ static int open_process(struct fl_attached *a)
 	return a->mem < 0 ? -errno : 0;
 }
 
-/* One flick at a time comes in: who comes second executes probes of the first one, which it
- * has to know of before (fl_channel_nobody()). The lock goes with its process. False: it is
- * another one's for long. */
+/* One flick at a time comes in: the second one's thread executes probes of the first one, and
+ * flick has to know of these before (fl_channel_nobody()). The lock goes when the flick ends
+ * that holds it. False: another flick has held it for long. */
 static bool enter_alone(struct fl_attached *a)
 {
 	enum { PATIENCE_US = 20000000, PAUSE_US = 5000 };
@@ -85,7 +85,7 @@ static bool enter_alone(struct fl_attached *a)
 	return true;
 }
 
-/* Children of this process may have the file, too. */
+/* Children of flick may have the file, too, so closing it does not unlock it. */
 static void let_others_in(struct fl_attached *a)
 {
 	if (a->turn < 0)
@@ -188,7 +188,7 @@ static void say_why_not(const struct fl_session *s, int err)
 		       what_stands_against(s->attached, err));
 }
 
-/* What is there already is not loaded twice. */
+/* A libflick.so that is there already is not loaded twice. */
 static const char *what_to_load(const struct fl_session *s)
 {
 	return s->attached->library ? s->attached->loaded_name : s->launch.library;
@@ -267,7 +267,7 @@ static const char *why_not_entered(const struct fl_attached *a)
 	       a->with.result ? CROWDED ", or has no room for its stack" : "it has ended";
 }
 
-/* It could not be entered, or its agent could not begin. */
+/* The process could not be entered, or its agent could not begin. */
 static bool has_failed(struct fl_session *s)
 {
 	struct fl_attached *a = s->attached;
@@ -293,8 +293,8 @@ static bool has_failed(struct fl_session *s)
 	return a->has_failed;
 }
 
-/* Stopped (SIGSTOP) while it is entered: nothing comes of it before that ends. Who has come
- * in finds nobody then, and goes again. */
+/* The process is stopped (SIGSTOP) while it is entered: nothing comes of it before that ends.
+ * A thread that has come in then finds nobody, and goes again. */
 static bool is_held_up(struct fl_session *s)
 {
 	enum { PATIENCE_NS = 300000000 };
@@ -329,7 +329,7 @@ static bool is_dead(const struct fl_attached *a)
 	return a->pidfd >= 0 ? poll(&p, 1, 0) > 0 : kill(a->pid, 0) && errno == ESRCH;
 }
 
-/* Who would put things right there is dead, too. */
+/* What would put things right in the process is dead, too. */
 static bool is_late(struct fl_attached *a)
 {
 	enum { PATIENCE_S = 10 };
@@ -342,7 +342,7 @@ static bool is_late(struct fl_attached *a)
 	return is;
 }
 
-/* What waits beside it was killed, which ends it else. */
+/* What waits beside the process has ended before flick left it: so it was killed. */
 bool fl_attach_is_unwatched(const struct fl_session *s)
 {
 	int watcher = (int)load_relaxed(&s->shm->watcher_pid);
@@ -352,7 +352,8 @@ bool fl_attach_is_unwatched(const struct fl_session *s)
 	       !load_relaxed(&s->shm->has_left);
 }
 
-/* It is done by who comes in next, and finds that this recorder wants to leave. */
+/* The next thread that comes in finds that this recorder wants to leave, and puts things
+ * right. */
 static void send_another(struct fl_session *s)
 {
 	struct fl_attached *a = s->attached;

@@ -8,19 +8,19 @@
 
 /* The session's process, which runs already (attach.c). check: can it be had?
  * 0, or -1 and a line printed; s->launch and the options' argv are as of a
- * program to start. start: ask it in; likewise. has_left: it has gone, or has
- * been left; end: it is to be left. close: NULL is fine. */
+ * program to start. start: asks the agent in; likewise. has_left: the process
+ * has gone, or flick has left it; end: flick is to leave it. close: NULL is fine. */
 int fl_attach_check(struct fl_session *);
 int fl_attach_start(struct fl_session *);
 bool fl_attach_has_left(struct fl_session *);
-bool fl_attach_is_second(const struct fl_attached *);	/* another one records it */
-void fl_attach_tell_refused(const struct fl_session *);	/* by what that one does */
+bool fl_attach_is_second(const struct fl_attached *);	/* another flick records it */
+void fl_attach_tell_refused(const struct fl_session *);	/* by what that flick does */
 bool fl_attach_has_begun(struct fl_session *);	/* its probes are as they are wanted */
-bool fl_attach_is_unwatched(const struct fl_session *);	/* who changes probes was killed */
+bool fl_attach_is_unwatched(const struct fl_session *);	/* what changes probes was killed */
 bool fl_attach_has_failed(const struct fl_attached *);	/* it was said why */
 void fl_attach_end(struct fl_session *);
 void fl_attach_close(struct fl_attached *);
-/* Why it cannot be, if there is a reason that can be seen from outside: 0, or
+/* Can the process not be had, for a reason that can be seen from outside? 0: there is none, or
  * -1 and a line printed (attach-refuse.c). */
 int fl_attach_refuse(const struct fl_attached *);
 int fl_attach_refuse_root(const struct fl_attached *, const char *library);	/* likewise */
@@ -29,7 +29,7 @@ bool fl_attach_is_stopped(const struct fl_attached *);	/* all of its threads */
 bool fl_attach_is_flicks(const struct fl_attached *);	/* what waits beside a program */
 
 enum fl_against { FL_AGAINST_STACK = 1, FL_AGAINST_CHILD = 2, FL_AGAINST_OTHER = 4 };
-/* What there is to know of it beforehand (attach-look.c). */
+/* What there is to know of the process beforehand (attach-look.c). */
 struct fl_attach_map {
 	uintptr_t lo, hi;
 	int prot;			/* PROT_* */
@@ -48,7 +48,7 @@ struct fl_attached {
 	bool has_failed, is_stuck;	/* it was said why */
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
 	uint64_t asked_ns;		/* when a thread was sent into it */
-	bool is_told;			/* that another one is in the loader */
+	bool is_told;			/* it was said that another thread is in the loader */
 	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
 	bool has_sent;			/* another thread, to put things right */
 	bool has_begun;			/* its probes are as they are wanted */
@@ -58,7 +58,7 @@ struct fl_attached {
 	size_t n_maps;
 	struct fl_attach_module *own;	/* NULL */
 	size_t n_own;
-	uintptr_t loader;		/* its variables */
+	uintptr_t loader;		/* the loader's variables */
 	size_t loader_bytes;
 	uintptr_t c_library;		/* its lowest address */
 	const struct fl_attach_map *library;	/* libflick.so, which is there; NULL */
@@ -79,33 +79,33 @@ int fl_attach_look(struct fl_attached *);
 int fl_attach_read_maps(struct fl_attached *);	/* alone; 0 or -errno */
 int fl_attach_look_again(struct fl_attached *);	/* at maps alone; likewise */
 /* Is a thread, which stands still, where the loader maps, relocates or unmaps? It has two of
- * the loader's locks there, of which who creates a thread wants one (glibc 2.35). */
+ * the loader's locks there, and to create a thread takes one of them (glibc 2.35). */
 bool fl_attach_is_loading(const struct fl_attached *, int tid);
-int fl_attach_loads(const struct fl_attached *);	/* a thread that is in it; 0: none is */
+int fl_attach_loads(const struct fl_attached *);	/* a thread in the loader; 0: none is */
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
-/* It has become another program (exec). */
+/* Has the process become another program (exec)? */
 bool fl_attach_is_another(const struct fl_attached *);
 
 /* Does code of an allocator stand there that is not the C library's? */
 bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map *);
 
-/* A thread of the C library's, in it, loads texts[0] and calls texts[1] there,
- * with texts[2] and struct fl_inject (attach-thread.c). 0, when that has begun,
- * or -errno; -EAGAIN: no thread could be had; -EUSERS: it may have none more. state: how far
- * it is. */
+/* A thread of the C library's, in the process, loads texts[0] and calls texts[1] there, with
+ * texts[2] and struct fl_inject (attach-thread.c). 0, when that has begun, or -errno; -EAGAIN:
+ * no thread could be borrowed; -EUSERS: the process may have no more threads. state: how far
+ * the thread is. */
 int fl_attach_load(struct fl_attached *, const char *const texts[3]);
 enum fl_inject_state fl_attach_state(struct fl_attached *);
-/* What one that failed has left there, which is used again: a->left. */
+/* Find what an attach that failed has left there, which is used again: a->left. */
 void fl_attach_find_failed(struct fl_attached *);
-/* Who comes in is not wanted any more: it ends, if it has not begun a thread of the C
- * library's. */
+/* The thread that comes in is not wanted any more: it ends, if it has not begun a thread of
+ * the C library's. */
 void fl_attach_call_off(struct fl_attached *);
 
-/* Who is in the loader is waited for before the process is touched: 0, or -errno; -ECANCELED
- * where that was ended, which was said (attach-wait.c). is_kept_out: one came there while
- * flick's own thread was on its way in, and the wait was ended; that was said, too. */
+/* Wait for a thread that is in the loader, before the process is touched: 0, or -errno;
+ * -ECANCELED where the wait was ended, which was said (attach-wait.c). is_kept_out: a thread
+ * came there while flick's own was on its way in, and the wait was ended, which was said. */
 int fl_attach_await_loader(struct fl_session *);
 bool fl_attach_is_kept_out(struct fl_session *);
 

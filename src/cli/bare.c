@@ -1,16 +1,17 @@
 /*
- * bare.c - processes of a tree that have no probes, as their program's are dear.
+ * bare.c - processes of a tree that have no probes, because probes of their program are dear.
  *
  * A compiler's 45,000 functions take half a second to arm, and it runs for a tenth of that.
  * So of a process tree each program may arm for FREE_NS in all, and beyond that as long as the
- * budget allows of the time that its processes run. Where its next process would pass that, it
- * begins bare: samples tell of it, as of a program that cannot have probes.
+ * budget allows of the time that its processes run. Where its next process would pass that, the
+ * process begins bare: samples tell of it, as of a program that cannot have probes.
  *
- * How often its functions were called there, the others tell: as often a sample that stood in
- * the function. Where few did, a function's ratio of bare samples to others is drawn to that
- * of its module, as if PRIOR more had been taken in that one; and that to the ratio of
- * processes, as if MODULE_PRIOR more had. What is called once a process at most is called as
- * often in others.
+ * How often functions were called in bare processes is told by the others: a function has as
+ * many calls in both for a sample that stood in it. Where few samples did, the function's ratio
+ * of bare samples to others is drawn to that of its module, as if PRIOR more samples had been
+ * taken at the module's ratio; and the module's is drawn to the ratio of processes, as if
+ * MODULE_PRIOR more had been taken at that. A function that is called once a process at most
+ * is called as often in bare ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -90,9 +91,10 @@ static bool is_dear(const struct fl_session *s, const struct fl_program *p,
 	return n > 0 && arming > FREE_NS && arming + arming / n > allowed;
 }
 
-/* Where something else than the default report is made of calls, all of them are wanted; of
- * named functions few are armed; and who looks on is told what was counted. What has armed has
- * the credit for counts already. */
+/* No process begins bare where calls are for more than the default report, because all of them
+ * are wanted; nor where functions are named, because few are armed; nor where somebody looks
+ * on, who is told what was counted. Processes that have armed have their credit for counts
+ * already: here the budget is told of it. */
 void fl_bare_turn(struct fl_session *s)
 {
 	const struct fl_session_options *o = s->o;
@@ -161,9 +163,9 @@ static uint64_t bare_of(const struct fl_profile *p, uint64_t f, uint64_t *probed
 }
 
 /* Probes make a process longer, up to LONGER times where it is short and no cache has its
- * bodies: where those with probes are no longer than that, nothing else has made them so, and
- * where they are shorter, they had less to do. Of all programs, by how long their bare
- * processes ran. */
+ * bodies. If processes with probes were longer by no more than that, nothing else has made them
+ * longer; if they were shorter, they had less to do. The mean over all programs, weighed by how
+ * long their bare processes ran. */
 static double find_longer(const struct fl_session *s)
 {
 	double all = 0, sum = 0;
@@ -182,8 +184,8 @@ static double find_longer(const struct fl_session *s)
 	return all > 0 ? sum / all : 1;
 }
 
-/* The program of the process that has brought a module, which goes on to execute it; NULL: that
- * is not known. */
+/* The program of the process that has brought a module, if that process executes it still;
+ * NULL: the program is not known. */
 static const struct fl_program *who_brought(const struct fl_session *s,
 					    const struct fl_shm_module *m)
 {
@@ -202,8 +204,8 @@ static const struct fl_program *who_brought(const struct fl_session *s,
 	return NULL;
 }
 
-/* A library is as its first program if that is dear. Others may have it too, or have it alone:
- * samples tell. */
+/* A library was in as many processes as its first program, if that is dear. Other programs may
+ * have the library, too, or alone: samples tell. */
 static void find_processes(const struct fl_profile *p, const struct fl_shm_module *m,
 			   struct fl_bare_module *of)
 {
@@ -265,9 +267,10 @@ bool fl_bare_is_most(const struct fl_profile *p, uint64_t f)
 	return m && m->ratio > 1;
 }
 
-/* So many times as many calls as in processes with probes there were in others, and how far
- * that is off: by chance; as it is not known that it was probes which made processes longer;
- * and where few samples stood in a function, as its calls may be as many a process as well. */
+/* How many times as many calls there were in bare processes as in those with probes, and how
+ * far that may be off: by chance; because something else than probes may have made processes
+ * longer; and, where few samples stood in a function, because it may as well have the same
+ * calls in each process. */
 static double by_samples(const struct fl_profile *p, uint64_t f, const struct fl_bare_module *m,
 			 double *off)
 {
@@ -286,7 +289,8 @@ static double by_samples(const struct fl_profile *p, uint64_t f, const struct fl
 	return more;
 }
 
-/* What some processes with probes call once, others do as often, however long they are. */
+/* A function that processes with probes call once at most is called as often by bare ones,
+ * however long they are. */
 static double by_processes(const struct fl_bare_module *m, double calls, double *off)
 {
 	double part = (calls + 1) / (m->n_armed + 2);

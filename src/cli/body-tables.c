@@ -1,12 +1,12 @@
 /*
- * body-tables.c - by what second bodies are unwound, whoever's they are.
+ * body-tables.c - the tables by which second bodies are unwound, of whichever process.
  *
  * Second bodies have tables of their own (copy/unwind.c), in their process's memory. That is
  * read when the first sample of a block of bodies comes. A process that has ended meanwhile has
- * none. But of one function bodies of as many bytes are alike, in each process that runs its
- * program: what was read of one tells of all, as rules have no address in them. So of hundred
- * short processes of one program one must be read while it lives, or whose image it was
- * forked of.
+ * no memory. But bodies of one function that have as many bytes are alike in each process that
+ * runs its program, and rules have no address in them: so what was read of one process tells of
+ * all. Of a hundred short processes of one program, one must be read while it lives, or while
+ * the process lives that it was forked from.
  *
  * What the target writes is read as it stands: tables may lie.
  */
@@ -17,8 +17,8 @@
 
 #include "cli/body-tables.h"
 
-/* Of one block; of all that are read, where each body that is looked at for that is a byte,
- * too: who tells of ever new blocks shall not keep the reader busy. */
+/* Bytes of one block; and of all that are read, where each body that is looked at is a byte,
+ * too: a program that tells of ever new blocks shall not keep the reader busy. */
 enum { MOST_TABLE = 1 << 26, MOST_TABLES = 1 << 28 };
 
 /* ---- out of a process's memory ----------------------------------------------------------- */
@@ -32,7 +32,7 @@ static bool read_memory(int32_t pid, void *to, uint64_t at, size_t n)
 
 enum copied { GONE, PARTLY, WHOLE };
 
-/* Its entries, and what these lead to: between them is room that nobody has used yet. */
+/* Copy the table's entries, and what these lead to: between both is room that nobody uses. */
 static enum copied copy_table(int32_t pid, char *to, const struct fl_glue_range *r)
 {
 	struct {
@@ -52,7 +52,7 @@ static enum copied copy_table(int32_t pid, char *to, const struct fl_glue_range 
 	       WHOLE : PARTLY;
 }
 
-/* Fork's child has what its parent had: as long as one of them is there. */
+/* A child of fork() has what its parent had: so the copy may be of either, while one lives. */
 static enum copied copy_from_any(const struct fl_originals *b, int32_t pid, char *to,
 				 const struct fl_glue_range *r)
 {
@@ -94,7 +94,7 @@ static struct fl_cfi *open_bodies(char *bytes, const struct fl_glue_range *r,
 
 /* ---- what is kept ------------------------------------------------------------------------ */
 
-/* False: it is of no file, so nobody else has it. */
+/* False: the function is of no file, so no other process has it. */
 static bool name_by_file(const struct fl_body_place *p, const struct fl_told_body *body,
 		      struct fl_known_body *key)
 {
@@ -165,7 +165,7 @@ static struct fl_body_table *find_table(const struct fl_body_tables *t, uint32_t
 	return NULL;
 }
 
-/* What the block has in the process's memory; NULL: nobody has it any more, or no memory. */
+/* The block's table from a process's memory; NULL: no process has it any more, or no memory. */
 static char *copy_block(struct fl_body_tables *t, const struct fl_body_place *p,
 			const struct fl_glue_range *r)
 {
@@ -182,7 +182,7 @@ static char *copy_block(struct fl_body_tables *t, const struct fl_body_place *p,
 	return NULL;
 }
 
-/* The bodies in the block are known then. */
+/* Open the block's table. From then on the bodies in the block are known. */
 static struct fl_cfi *take_block(struct fl_body_tables *t, const struct fl_body_place *p,
 				 uint32_t block, const struct fl_glue_range *r)
 {

@@ -7,20 +7,20 @@
 #include "cli/cfi.h"
 #include "cli/originals.h"
 
-/* Where code of a process was mapped from: false, from no file, and then what was mapped there
- * before, as its code may have been copied; `path` stays NULL: nothing. */
+/* Where code of a process was mapped from. False: from no file, and then it is what was mapped
+ * there before, because the code may be a copy of that; `path` stays NULL where nothing was. */
 struct fl_stack_code {
 	const char *path;		/* the same pointer for the same file */
 	uint64_t lo, offset;
 };
 typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
 
-/* Zeros, but for `originals`: none has been read. */
+/* Zeros, except `originals`: no table has been read. */
 struct fl_body_tables {
 	struct fl_originals *originals;	/* NULL: nobody has second bodies */
 	struct fl_body_table {
 		uint32_t block;		/* of these bodies: 1 + its row */
-		struct fl_cfi *cfi;	/* NULL: it is not as tables are */
+		struct fl_cfi *cfi;	/* NULL: it is no table that can be read */
 	} *tables;
 	uint32_t n_tables;
 	struct fl_known_body {		/* a function's, in whichever process */
@@ -28,7 +28,7 @@ struct fl_body_tables {
 		uint64_t function;	/* offset in that file */
 		uint32_t bytes;
 		struct fl_cfi *cfi;
-		uint64_t lo;		/* where it stands by that */
+		uint64_t lo;		/* where the body stands by `cfi` */
 	} *bodies;
 	uint32_t n_bodies;
 	struct fl_hash by_function;
@@ -44,7 +44,7 @@ struct fl_body_place {
 	fl_stack_where *where;
 	void *arg;
 };
-/* The rules of that place, until the next call; NULL: nobody can say any more, or there are
+/* The rules of that place, until the next call; NULL: they can be known no more, or there are
  * none. */
 const struct fl_cfi_row *fl_body_tables_row(struct fl_body_tables *,
 					    const struct fl_body_place *);

@@ -1,8 +1,9 @@
 /*
  * budget-called.c - what was counted, first by probe, then by function.
  *
- * Hides that counts are told by any thread, each with what its process had heeded: what was
- * counted before a function was seldom stands for itself, the rest for what windows saw.
+ * Hides that any reader's thread tells counts, each with the wish that its process had heeded:
+ * calls counted before a function was seldom stand for themselves; later ones are calls in
+ * windows, and stand for more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "cli/budget-state.h"
 #include "os/os.h"
 
-/* Of one reader's threads, by that reader itself; 0: not known. */
+/* The program that a thread executes, where there is one reader, which asks itself; 0: not
+ * known. */
 static uint32_t threads_program(const struct fl_budget *b, uint32_t thread)
 {
 	size_t n = 0;
@@ -101,11 +103,11 @@ static bool is_entry(const struct fl_session *s, uint32_t site)
 static void count_entry(struct fl_budget *b, uint32_t site)
 {
 	b->entries[b->n_entries++] = site;
-	/* A page that is read first changes under all threads later. */
+	/* A page that is read before it is written is exchanged under all threads later. */
 	store_relaxed(&b->counted[site].since, 0);
 }
 
-/* It was not wanted when it was found. */
+/* The site was not wanted when it was found. */
 void fl_budget_want(struct fl_budget *b, uint32_t site)
 {
 	if (b && site < b->n_taken && b->s->functions.sites[site].kind == FL_ENTRY)
@@ -186,8 +188,8 @@ static void gather_one(struct fl_budget *b, uint32_t i)
 	note_ticks(b, i, (double)all);
 }
 
-/* By probe as it was told, by function as it is asked for. Exits are counted, too, and are
- * no calls; what is counted of what nobody has taken in waits. */
+/* Counts were told by probe, and are asked for by function. Exits are counted, too, but are no
+ * calls. Counts of sites that are not taken in yet wait. */
 void fl_budget_gather(struct fl_budget *b)
 {
 	for (uint32_t w = 0; w * 64 < b->n_taken; w++) {

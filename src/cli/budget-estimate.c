@@ -2,9 +2,9 @@
  * budget-estimate.c - what windows saw of a function stands for all its calls, by the
  * program's own clock (clock.c).
  *
- * Hides chunks. Each window is looked at by itself, when it is closed; CHUNK of them are a
- * chunk, of which the sums are divided. Who becomes seldom in the middle of a chunk has the
- * sums since then (`starts`). Functions that are counted always are the clock's hands.
+ * Hides chunks. Each window is looked at by itself, when it is closed. CHUNK windows are a
+ * chunk, whose sums are divided. A function that becomes seldom in the middle of a chunk has
+ * the sums since then (`starts`). Functions that are counted always are the clock's hands.
  */
 #include <math.h>
 #include <string.h>
@@ -13,13 +13,14 @@
 #include "os/os.h"
 
 #define MOST_SCALE 1e9			/* the target may say anything */
-/* What was on the program's CPU before is cold there when a window begins. */
+/* What it costs the program to begin a window on its one CPU, because caches are cold then. */
 #define INTERRUPT_NS 5000.0
-#define SURE 0.05			/* of a price that needs no gauge */
+#define SURE 0.05			/* a price that is off by less needs no gauge */
 
 /* ---- the program's clock ----------------------------------------------------------- */
 
-/* How good a hand it is: who is called more often is likely to be too dear soon. */
+/* How good a hand a function of that rate is: one that is called more often than `best` is
+ * likely to be too dear soon. */
 static double hand_rate(double rate)
 {
 	const double best = 1e5;
@@ -27,8 +28,8 @@ static double hand_rate(double rate)
 	return rate > best ? best * best / rate : rate;
 }
 
-/* Who is counted always, and often enough. Of a tree's processes each has windows of its
- * own. */
+/* Hands are functions that are counted always, the best first. A process tree has no hands,
+ * because each process has windows of its own. */
 static void choose_hands(struct fl_budget *b)
 {
 	double most[FL_HANDS] = { 0 };
@@ -60,7 +61,7 @@ static bool is_hand(const struct fl_budget *b, uint32_t probe)
 	return false;
 }
 
-/* Is there room, and a function that had not been called when the chunk began? */
+/* Is there room for a hand, and a good one that was not called yet when the chunk began? */
 static bool has_new_hand(const struct fl_budget *b)
 {
 	const double often = 1000;
@@ -74,8 +75,8 @@ static bool has_new_hand(const struct fl_budget *b)
 	return false;
 }
 
-/* Of those that are called often in a window, and are no more than that part of all that is
- * called there, the next one behind `first`, + 1; 0: none. */
+/* The next function behind `first`, + 1, that is called often in windows, and has no more than
+ * the part `most` of all calls there; 0: none. */
 static uint32_t next_gauge(const struct fl_budget *b, uint32_t first, double most)
 {
 	const double often = 1e5, least = 0.01;
@@ -94,8 +95,9 @@ static uint32_t next_gauge(const struct fl_budget *b, uint32_t first, double mos
 	return 0;
 }
 
-/* Who is counted alone behind windows, until prices are sure: the less it costs itself the more
- * it tells; another one in each chunk. Of a tree's processes each has windows of its own. */
+/* The gauge is counted alone behind windows, until prices are sure: the less its own counts
+ * cost, the more it tells. Each chunk has another gauge. A process tree has none, because each
+ * process has windows of its own. */
 static void choose_gauge(struct fl_budget *b, const struct moment *now)
 {
 	bool is_sure = b->price.unsure_ns < SURE * b->price.count_ns;
@@ -111,8 +113,9 @@ static void choose_gauge(struct fl_budget *b, const struct moment *now)
 		      b->gauge ? b->sides[b->gauge - 1].probe + 1 : 0);
 }
 
-/* Of `calls` of the gauge since the last window that was looked at, those that it counted where
- * threads ended, and behind a window: as long as it was there, so many. */
+/* The gauge has had `calls` since the last window that was looked at. Those that no sum knows
+ * are of windows in which threads ended. How many of them came behind a window? They are
+ * divided by time in such windows and time behind these. */
 static uint64_t torn_extra(const struct fl_budget *b, const struct moment *now, uint64_t calls)
 {
 	const struct fl_gauge *was = &b->window.gauge, *is = &now->gauge;
@@ -125,8 +128,8 @@ static uint64_t torn_extra(const struct fl_budget *b, const struct moment *now, 
 	return (uint64_t)((double)(calls - known) * behind / all);
 }
 
-/* What it counted in no window is told by then, as none is open for the reader until then. A
- * look may have come before, and shown it. */
+/* Take out what the gauge counted in no window. All of it has been told, because a window is
+ * open for the reader until its gauge is off. A look that came before may have shown it. */
 static void take_out_extra(struct fl_budget *b, const struct moment *now)
 {
 	struct side *side = &b->sides[b->gauge - 1];
@@ -147,9 +150,9 @@ static void take_out_extra(struct fl_budget *b, const struct moment *now)
 	side->seen = side->fresh;
 }
 
-/* Sums up to here, with what hands and time have moved in all since the chunk began. What is
- * torn tells nothing: 0 would be far ahead of a hand that had told nothing when some became
- * seldom. */
+/* Sums up to here, with what hands and time have moved in all since the chunk began. Hands
+ * tell nothing where a thread ended in a window. -HUGE_VAL says so: 0 would be far ahead of a
+ * hand that had told nothing, by -HUGE_VAL, when some functions became seldom. */
 static struct fl_clock clock_now(const struct fl_budget *b, const struct moment *now)
 {
 	struct fl_clock c = b->clock;
@@ -189,7 +192,7 @@ void fl_budget_begin_side(struct fl_budget *b, struct side *side)
 	side->start = b->n_starts - 1;
 }
 
-/* In the middle of a chunk some become seldom. A hand that does tells nothing more. */
+/* A hand that becomes seldom in the middle of a chunk tells nothing more. */
 void fl_budget_begin_start(struct fl_budget *b, const struct moment *now)
 {
 	if (!b->clock.windows)
@@ -205,7 +208,7 @@ static double cpus_of(const struct fl_budget *b)
 	return b->afford.cpus > 1 ? b->afford.cpus : 1;
 }
 
-/* If each of these windows was followed so. */
+/* The gauge tells only if it was counted behind each of these windows. */
 static void set_gauge(struct fl_ticks *w, const struct fl_budget *b, const struct moment *now)
 {
 	const struct fl_gauge *was = &b->window.gauge, *is = &now->gauge;
@@ -218,7 +221,7 @@ static void set_gauge(struct fl_ticks *w, const struct fl_budget *b, const struc
 	w->gauge.behind_ns = (double)(is->behind_ns - was->behind_ns);
 }
 
-/* All that was counted is gathered, and in windows that are over. */
+/* All that was counted is gathered, and all these windows are over. */
 void fl_budget_look_at_window(struct fl_budget *b, const struct moment *now)
 {
 	struct fl_ticks w = {
@@ -258,8 +261,8 @@ bool fl_budget_has_window(const struct fl_budget *b)
 
 /* ---- estimates ---------------------------------------------------------------------- */
 
-/* What a call in windows stands for, of a function or of none; `c` is since it became seldom in
- * the chunk, or since that began. */
+/* What a call in windows stands for: of a function, with `c` since it became seldom in the
+ * chunk; or of any, with `c` since the chunk began. */
 static struct fl_scale scale_of(const struct fl_budget *b, const struct fl_called *called,
 				const struct fl_clock *c)
 {
@@ -272,7 +275,7 @@ static struct fl_scale scale_of(const struct fl_budget *b, const struct fl_calle
 	return s;
 }
 
-/* Of what no window met it may as well have met one call. */
+/* Where no window met a call, it may as well have met one. */
 static void note_error(struct side *side, const struct fl_scale *s)
 {
 	double calls = (side->fresh ? (double)side->fresh : 1) * s->by;
@@ -281,7 +284,7 @@ static void note_error(struct side *side, const struct fl_scale *s)
 	side->alike += calls * s->alike;
 }
 
-/* What the next look hears of its calls. */
+/* The next look hears of the function's new calls. */
 static void show(struct fl_budget *b, uint32_t f, double scale)
 {
 	struct side *side = &b->sides[f];
@@ -300,8 +303,8 @@ void fl_budget_add_unseen(struct fl_budget *b, uint32_t f, double ns)
 	b->sides[f].squares += calls * calls;
 }
 
-/* Where windows are a second apart a run may end before the first, and long behind the last of
- * a chunk. */
+/* Where windows are a second apart, a run may end before the first window, or long after the
+ * last one of a chunk: the time without a window is added. */
 void fl_budget_settle(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	struct side *side = &b->sides[f];

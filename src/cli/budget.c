@@ -1,21 +1,21 @@
 /*
  * budget.c - `record --budget`: calls are counted as far as that can be afforded.
  *
- * Hides how often it looks, what is asked of the target and when that is heeded. Each call of
- * a function is counted (budget-called.c), unless afford.c says that this costs too much: then
- * the function is seldom, and is counted in windows alone (probe/seldom.c has the protocol).
- * What windows saw of it stands for all its calls (budget-estimate.c).
+ * Hides how often the reader looks, what it asks of the target and when the target heeds that.
+ * Each call of a function is counted (budget-called.c), unless afford.c says that this costs
+ * too much: then the function is seldom, and is counted in windows alone (probe/seldom.c has
+ * the protocol). The calls that windows saw stand for all calls (budget-estimate.c).
  *
- * Only counts of windows stand for more: each process of a tree heeds a wish in its own
- * time, or never, as it ends; so each thread's counts are told with what its process had
- * heeded before they were made. What was counted in full is added as it is.
+ * Only counts of windows stand for more than themselves. Each process of a tree heeds a wish
+ * in its own time, or never, because it ends. So each thread's counts are told with the wish
+ * that its process had heeded before they were made. A full count is added as it is.
  *
  * Between two looks no more is counted than there is credit for (probe/fuse.c). A function
- * that is cut for that is seldom at once; what windows count of it from then on stands for
- * the time since.
+ * that is cut when credit runs out is seldom at once; what windows count of it from then on
+ * stands for the time since the cut.
  *
- * Counters and clocks are not read at one moment. What the one has too much now it has
- * too little at the next look, so nothing adds up but what chance gives.
+ * Counters and clocks are not read at one moment. A counter that is ahead of its clock at one
+ * look is behind it by as much at the next, so that errors do not add up, except by chance.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,12 +28,12 @@
 #include "cli/sampler.h"
 #include "os/os.h"
 
-#define LOOK_NS 100000000ull		/* between looks, but for the first ones */
+#define LOOK_NS 100000000ull		/* between looks, except the first ones */
 #define EARLY_NS 1000000000ull		/* a budget may be passed */
-#define FIRST_WINDOW_US 100		/* of what is cut while all was on */
-#define COUNT_NS 0.9			/* what things take, before it is measured */
-#define LASTING 0.8			/* of that, when all is counted for long */
-#define UNSURE_NS 0.5			/* a count */
+#define FIRST_WINDOW_US 100		/* of a function that is cut while all were on */
+#define COUNT_NS 0.9			/* what a count takes, before it is measured */
+#define LASTING 0.8			/* the part of that where all is counted for long */
+#define UNSURE_NS 0.5			/* how far COUNT_NS may be off */
 #define SAMPLE_NS 200.0
 #define SWITCH_NS 500.0
 
@@ -52,7 +52,8 @@ int fl_budget_take(void *options, const struct fl_option *option, const char *te
 	return 0;
 }
 
-/* In a window, which is short, caches and what foresees branches are cold. */
+/* A window is short: caches and branch predictors are cold in it, and a count takes longer
+ * there than where all is counted. */
 static double lasting_ns(const struct fl_budget *b)
 {
 	return b->price.count_ns * LASTING;
@@ -77,8 +78,8 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
 }
 
-/* CPU time of what switches probes beside the program, so far; 0: not known. Of a process tree,
- * beside those that have ended. */
+/* CPU time so far of what switches probes beside the program; 0: not known. In a process tree,
+ * of what did so beside processes that have ended. */
 static uint64_t watch_ns(const struct fl_session *s)
 {
 	int pid = load_relaxed(&s->shm->watcher_pid);
@@ -123,7 +124,8 @@ static struct moment look_now(const struct fl_budget *b)
 
 /* ---- wishes --------------------------------------------------------------------------- */
 
-/* What was cut since is not taken back. */
+/* Write what is decided into the rows of sites. A function that the target has cut since then
+ * stays seldom: its rows are left alone. */
 static void wish(struct fl_budget *b, const struct moment *now)
 {
 	struct fl_session *s = b->s;
@@ -163,8 +165,9 @@ static void mark_sites(struct fl_budget *b)
 	}
 }
 
-/* From here on counts are of what was wished for. Who is seldom no more may have been
- * on for long, if this comes late: what windows counted since the wish is little. */
+/* The target has heeded the wish: from here on counts are of what was wished for. If this is
+ * noticed late, a function that is no longer seldom may have been on for long; windows have
+ * counted little of it since the wish. */
 static void note_heeded(struct fl_budget *b)
 {
 	const struct fl_seldom *s = &b->s->shared->seldom;
@@ -200,7 +203,7 @@ static void look_whether_heeded(struct fl_budget *b)
 
 /* ---- looks ------------------------------------------------------------------------------ */
 
-/* The session that wants a function, if the recording does not, pays for it. */
+/* A session beside the recording pays for a function that it alone wants. */
 static void find_payers(struct fl_budget *b)
 {
 	for (uint32_t k = 0; k < b->n_entries; k++) {
@@ -243,7 +246,8 @@ static uint32_t decide(struct fl_budget *b, const struct moment *now)
 	return changed;
 }
 
-/* At first all is on, as long as the stake lasts: looks come soon, then farther apart. */
+/* At first all functions are on, as long as the stake lasts: so the first looks come soon, and
+ * later ones farther apart. */
 static bool is_due(const struct fl_budget *b, uint64_t now)
 {
 	enum { FIRST_NS = 4000000, APART = 8 };
@@ -253,7 +257,8 @@ static bool is_due(const struct fl_budget *b, uint64_t now)
 	return now - b->look.ns >= (ran < LOOK_NS ? ran : LOOK_NS);
 }
 
-/* Before counts are asked for: what is counted of these later is of windows. */
+/* Find the functions that the target has cut. This comes before counts are asked for: later
+ * counts of these functions are of windows. */
 static void note_cut(struct fl_budget *b)
 {
 	struct fl_session *s = b->s;
@@ -272,9 +277,10 @@ static void note_cut(struct fl_budget *b)
 	}
 }
 
-/* No wish has to be heeded, but by the other processes of a process tree. Its first window
- * stands for all since the one before, in a part of which it was on: on average as long
- * as nobody sees it after its last one. */
+/* The target made the function seldom itself, so it need not heed a wish; only the other
+ * processes of a process tree must. The function's first window stands for all time since the
+ * window before, though the function was on for a part of that: on average for as long as it
+ * is unseen after its last window. */
 static void adopt(struct fl_budget *b, uint32_t f)
 {
 	b->functions[f].looks = 0;
@@ -315,7 +321,7 @@ static void adopt_cut(struct fl_budget *b)
 		wish(b, &now);
 }
 
-/* Credit for counts in so many seconds. */
+/* Give the target credit for counts in that many seconds. */
 static void give_credit(struct fl_budget *b, double seconds)
 {
 	struct fl_seldom *s = &b->s->shared->seldom;
@@ -340,8 +346,9 @@ static uint64_t sum_heeded(const struct fl_session *s)
 	return sum;
 }
 
-/* Is there something to look at, and has each reader delivered what was counted? Soon
- * after a process has heeded a wish, as then its counts stand for something else. */
+/* Is there something to look at, and has each reader delivered what was counted? Counts are
+ * asked for soon after a process has heeded a wish, because its later counts stand for
+ * something else. */
 static bool is_counted(struct fl_budget *b)
 {
 	struct fl_session *s = b->s;
@@ -367,9 +374,9 @@ static bool is_counted(struct fl_budget *b)
 	return true;
 }
 
-/* A thread's first sample comes when its first period ends, and so it is when periods become
- * longer: of as many threads as begin in that time, or are there, no more of it may be lost
- * than a percent. */
+/* A thread's first sample comes when its first period ends, so the time before it is lost; of
+ * each thread that is there, the same is lost when periods become longer. Periods are too long
+ * where the threads that start in `time`, or are there, lose more than a percent of it. */
 static bool lose_much(uint64_t starts, double periods, uint64_t time)
 {
 	return 100 * (double)starts * periods > (double)time;
@@ -412,7 +419,8 @@ static void slow_samples(struct fl_budget *b)
 	}
 }
 
-/* What came before, when modules were scanned, is no such cost. */
+/* Costs are of the time from here on: that before, when modules were scanned, is not looked
+ * at. */
 static void begin(struct fl_budget *b)
 {
 	b->look = look_now(b);
@@ -505,7 +513,7 @@ int fl_budget_open(struct fl_session *s)
 	return 0;
 }
 
-/* What windows have counted since the last chunk stands for as much as it did then. */
+/* Counts of windows since the last chunk stand for as much as counts did in it. */
 uint64_t fl_budget_calls(const struct fl_budget *b, uint32_t function)
 {
 	const struct side *side;
@@ -522,7 +530,8 @@ static double error_squared(const struct side *side)
 	return side->squares + side->alike * side->alike;
 }
 
-/* Of what is seldom some may be missing that no window has told of yet. */
+/* A seldom function may have had calls that no window has told of yet: `counted` below `calls`
+ * says that these are an estimate. */
 void fl_budget_tell(const struct fl_budget *b, uint32_t function, struct fl_sum *to)
 {
 	const struct side *side;
@@ -559,8 +568,8 @@ double fl_budget_held_ns(const struct fl_budget *b)
 	return b ? b->held * lasting_ns(b) : HUGE_VAL;
 }
 
-/* Of what was off, and of which no window saw a call, nobody knows how many there were:
- * one more than was counted says that it is an estimate. */
+/* A function that was off may have had calls that no window saw. Where nothing was added for
+ * them, one more call than was counted says that the number is an estimate. */
 static uint64_t calls_of(const struct side *side)
 {
 	uint64_t calls = (uint64_t)(side->calls + 0.5);
@@ -568,7 +577,7 @@ static uint64_t calls_of(const struct side *side)
 	return side->was_off && calls == side->counted ? calls + 1 : calls;
 }
 
-/* As what is told may be off by it all, so may what is not. */
+/* The error is no more than all the calls. */
 static uint64_t error_of(const struct side *side)
 {
 	return (uint64_t)(least(sqrt(error_squared(side)), side->calls) + 0.5);

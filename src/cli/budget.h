@@ -8,8 +8,8 @@
 
 #include "cli/cli.h"
 
-/* So long may what a budget allows be spent at once, on top of it, so that a short run is
- * counted whole. */
+/* What a budget allows in this time may be spent at once, on top of it, so that a short run
+ * is counted whole. */
 #define FL_BUDGET_STAKE_NS 1e9
 
 /* What a budget's text says, as a part of the CPU time; false: it is no percentage from 0.1 to
@@ -33,11 +33,12 @@ struct fl_budget;
 /* Where functions are sampled; else *b stays NULL, which all of these take. 0 or
  * -ENOMEM. */
 int fl_budget_open(struct fl_session *);
-/* `n` more calls of a probe, of the target's thread of that number, made when their process
- * had heeded that wish; calls that were timed. Any thread of readers; where there are more
- * readers than one no thread has a number that is known (FL_NO_NUMBER). */
+/* count: `n` more calls of a probe by the target's thread of that number, made when its
+ * process had heeded that wish; feed: calls that were timed. Any reader's thread may say so;
+ * where there is more than one reader, no thread's number is known (FL_NO_NUMBER). */
 enum { FL_NO_NUMBER = UINT32_MAX - 1, FL_SEVERAL };
-/* + a program's row + 1: several threads of a process tree, whose processes execute that. */
+/* + a program's row + 1: several threads of a process tree, whose processes all execute that
+ * program. */
 #define FL_OF_PROGRAM (FL_NO_NUMBER - 1 - FL_MAX_PROGRAMS)
 void fl_budget_count(struct fl_budget *, uint32_t thread, uint32_t probe, uint64_t n,
 		     uint32_t heeded);
@@ -47,7 +48,7 @@ void fl_budget_feed(struct fl_budget *, uint32_t thread, const struct flick_reco
 void fl_budget_threads(const struct fl_budget *, uint32_t *of);
 /* A site is wanted that was not when it was found. Once. */
 void fl_budget_want(struct fl_budget *, uint32_t site);
-/* Is its function, or is it to be, counted in windows alone? */
+/* Is the probe's function counted in windows alone, or is it to be? */
 bool fl_budget_is_seldom(const struct fl_budget *, uint32_t probe);
 /* Often: look at what was counted, and say what is to be. */
 void fl_budget_turn(struct fl_session *);
@@ -58,12 +59,12 @@ struct fl_sum;
 void fl_budget_tell(const struct fl_budget *, uint32_t function, struct fl_sum *);
 /* When that look was; without a budget for ever later. */
 uint64_t fl_budget_looked_ns(const struct fl_budget *);
-/* Another one from now on: a part of the program's CPU time, of the recording (0) or a
- * session beside it. */
+/* The recording (0), or a session beside it, has another budget from now on: a part of the
+ * program's CPU time. */
 void fl_budget_change(struct fl_budget *, uint32_t payer, double part);
-/* So much may be spent beside it, as soon as it is. */
+/* Counts may take so much beside the budget, and take it first. */
 void fl_budget_grant(struct fl_budget *, double ns);
-/* By so much all counts have held up the program; without a budget for ever. */
+/* The time by which all counts have held up the program; without a budget for ever. */
 double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */
 int fl_budget_end(struct fl_session *);

@@ -3,9 +3,9 @@
  * memory it takes, and each state that is remembered is a copy.
  *
  * Tables are the target's own. libdw gets a copy that has one way to an entry: by a table as
- * all linkers make it, whose length it does not look at. What stands in no such table it does
- * not execute. Entries there that ask for much are taken out of the copy. Many may be one and
- * the same, so what is read in all is bounded, too.
+ * all linkers make it, whose length libdw does not look at. It executes nothing that is in no
+ * such table. Entries there that ask for much are taken out of the copy. Many entries may be
+ * one and the same, so what is read in all is bounded, too.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -14,7 +14,8 @@
 #include "cli/cfi-check.h"
 #include "obj/obj.h"
 
-/* Of one program: bytes, states within one another, a register's number. */
+/* The most that one entry's program may have: bytes, states within one another, a register's
+ * number. */
 enum { MOST_BYTES = 1 << 16, MOST_STATES = 64, MOST_REGISTER = 255 };
 
 struct frames {
@@ -74,11 +75,11 @@ static const Elf64_Phdr *find_table(const char *bytes, size_t n)
 	return NULL;
 }
 
-/* Those of TIMES as many bytes as there are: a CIE is read again where another one's FDE stood
- * before. */
+/* So many times the bytes that there are may be read: a CIE is read again where the FDE before
+ * was another one's. */
 enum { TIMES = 4 };
 
-/* One that leads behind the end leads nowhere. */
+/* An entry that is taken out leads behind the end, which is nowhere. */
 bool fl_cfi_make_modest(char *bytes, size_t n)
 {
 	const Elf64_Phdr *ph = find_table(bytes, n);

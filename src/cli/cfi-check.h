@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of an image of `n` bytes, which begins with an ELF header and its program headers: entries
- * that would take much memory are no more in its table. Stores to the image. False: it has no
- * table, or none of the only form that linkers make. */
+/* An image of `n` bytes begins with an ELF header and its program headers. Entries that would
+ * take much memory are taken out of its table, in the image itself. False: it has no table of
+ * the only form that linkers make. */
 bool fl_cfi_make_modest(char *bytes, size_t n);
 
 #endif

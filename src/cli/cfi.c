@@ -1,8 +1,9 @@
 /*
- * cfi.c - how who called is found from a place in code: what tables for unwinding say of it.
+ * cfi.c - how the caller is found from a place in code: what tables for unwinding say of it.
  *
- * Hides libdw, which reads the tables, and that it works out a place for longer than a sample
- * may take: what it said is kept, as a profile has few places, and many samples of each.
+ * Hides libdw, which reads the tables, and that libdw takes longer to work out a place than a
+ * sample may take: what it said is kept, because a profile has few places, and many samples of
+ * each.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -45,7 +46,7 @@ static bool read_register(const Dwarf_Op *op, uint8_t *reg, int32_t *offset)
 	return true;
 }
 
-/* Linkers' stubs have one rule for all: of 16 bytes the last 5 come behind a push. */
+/* Linkers' stubs have one rule for all: the last 5 of a stub's 16 bytes come behind a push. */
 static bool is_in_stub(const Dwarf_Op *ops, size_t n, uint64_t at, int32_t *more)
 {
 	enum { BYTES = 16, PUSHED = 11, OPS = 9 };
@@ -56,7 +57,7 @@ static bool is_in_stub(const Dwarf_Op *ops, size_t n, uint64_t at, int32_t *more
 	       ops[5].atom == DW_OP_ge;
 }
 
-/* A register and an offset, or what stands there: compilers ask for no more. */
+/* A register plus an offset, or what stands in memory there: compilers ask for no more. */
 static bool read_frame_rule(Dwarf_Frame *f, uint64_t at, struct fl_cfi_rule *rule)
 {
 	int32_t more;
@@ -77,8 +78,8 @@ static bool read_frame_rule(Dwarf_Frame *f, uint64_t at, struct fl_cfi_rule *rul
 
 enum saved { KEPT, LOST, SAVED, ODD };
 
-/* In memory, below the frame's address, or, where a signal's handler was called, above the
- * stack pointer. */
+/* Where a register is saved: in memory, below the frame's address, or, where a signal's handler
+ * was called, above the stack pointer. */
 static enum saved read_saved(Dwarf_Frame *f, int reg, struct fl_cfi_rule *rule)
 {
 	Dwarf_Op memory[3], *ops;
@@ -100,8 +101,8 @@ static enum saved read_saved(Dwarf_Frame *f, int reg, struct fl_cfi_rule *rule)
 	return (int64_t)ops[1].number == rule->offset ? SAVED : ODD;
 }
 
-/* What is told of other registers in a way that we do not know is taken for what it was
- * before, as few frames are told by them; of the return address that ends all. */
+/* A register that is told in an unknown way is taken to be as it was, because few frames are
+ * told by such registers. If the return address is told so, the walk ends. */
 static void read_rules(Dwarf_Frame *f, struct fl_cfi_row *row)
 {
 	if (!read_frame_rule(f, row->at, &row->frame))
@@ -119,9 +120,9 @@ static void read_rules(Dwarf_Frame *f, struct fl_cfi_row *row)
 	}
 }
 
-/* The kernel goes to a file's entry, and the loader does: nobody calls it. Often it is assembly
- * without a table, as the loader's own. What follows it up to the first function that has one
- * is the same code, as far as such code is long. */
+/* The kernel or the loader goes to a file's entry: nobody calls it. Often the entry is assembly
+ * without a table, as the loader's own is. All code behind it up to the first function that has
+ * a table is the entry's, up to the length that such code has. */
 static bool is_entry(const struct fl_cfi *c, uint64_t at)
 {
 	enum { LONGEST = 256 };
@@ -174,7 +175,7 @@ static bool take(struct fl_cfi *c, uint64_t bytes)
 	return true;
 }
 
-/* Arrays grow to twice what they hold, and what was taken once is theirs. */
+/* Arrays grow to twice what they hold, and keep room that was once taken. */
 static bool take_rows_room(struct fl_cfi *c)
 {
 	enum { BYTES = 2 * sizeof(struct fl_cfi_row) + 4 * sizeof(struct fl_hashed) };
@@ -192,7 +193,7 @@ const struct fl_cfi_row *fl_cfi_row(struct fl_cfi *c, uint64_t at)
 	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
 		if (c->rows[i - 1].at == at)
 			return &c->rows[i - 1];
-	if (c->n == MOST_ROWS) {		/* of a program that is nowhere twice */
+	if (c->n == MOST_ROWS) {		/* the program is nowhere twice */
 		fl_hash_free(&c->by_place);
 		c->n = 0;
 	}
@@ -232,7 +233,7 @@ static struct fl_cfi *open_bytes(char *bytes, size_t n, struct fl_cfi_memory *me
 	return NULL;
 }
 
-/* The kernel's, which is the same for all processes, and no lie. Its sections stand last. */
+/* The vdso is the kernel's, the same for all processes, and no lie. Its sections stand last. */
 static struct fl_cfi *open_vdso(struct fl_cfi_memory *memory)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -253,8 +254,8 @@ struct fl_cfi *fl_cfi_open_bytes(char *bytes, size_t n, struct fl_cfi_memory *me
 	return NULL;
 }
 
-/* What tables take, and what stands between them and behind, as far as one segment goes: how
- * long the last of them is only sections say. */
+/* The bytes of both tables, of what stands between them, and of the rest of their segment: only
+ * sections say how long the last table is. */
 struct tables_at {
 	const Elf64_Phdr *table;
 	uint64_t from, n;
@@ -281,8 +282,8 @@ static bool find_tables(int fd, const struct fl_headers *h, struct tables_at *t)
 	return t->from - load->p_offset < load->p_filesz;
 }
 
-/* Headers as in the file, and behind them the tables. A file that is changed meanwhile, or
- * that is mostly holes, does no harm then, nor does one of many keep a descriptor. */
+/* Copy the headers as in the file, and behind them the tables. Then a file that is changed
+ * meanwhile, or that is mostly holes, does no harm, and no file keeps a descriptor. */
 static struct fl_cfi *copy_tables(int fd, const struct fl_headers *h,
 				  struct fl_cfi_memory *memory)
 {

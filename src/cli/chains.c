@@ -2,15 +2,15 @@
  * chains.c - calls in one another that samples stood in: each chain once, with how often.
  *
  * Hides that samples are many and chains few: a program is in the same calls again and again.
- * Which function a place is in is not known before the end (profile.c), nor is, then, which
- * function is in a chain twice.
+ * Which function a place is in is not known before the end (profile.c); until then it is not
+ * known either which function is in a chain twice.
  */
 #include <stdlib.h>
 
 #include "cli/chains.h"
 
-/* A program that has no chain twice shall not fill the memory: as totals are told from the
- * chains that there are, those of its first hours will do. */
+/* A program that has no chain twice shall not fill the memory. Totals are told from the chains
+ * that there are, so those of its first hours suffice. */
 enum { MOST_STEPS = 1 << 24 };
 
 /* 1 + its index; 0: no memory. */
@@ -31,7 +31,7 @@ static uint32_t place_index(struct fl_chains *c, const struct fl_pc *place)
 	return ++c->n_places;
 }
 
-/* Those behind the last chain are one already. */
+/* The chain that has the steps which stand behind the last chain; NULL: there is none yet. */
 static struct fl_chain *find_same(const struct fl_chains *c, const struct fl_chain *as,
 				  uint32_t hash)
 {

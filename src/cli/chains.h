@@ -17,8 +17,8 @@ struct fl_chains {
 	struct fl_hash by_place, by_steps;
 };
 
-/* Zeros: there are none. add: one of places, the innermost first, that samples stood in; it
- * has no `first` yet. What finds no memory is left out. */
+/* Zeros: there are no chains. add: a chain of places, the innermost first, that samples stood
+ * in; it has no `first` yet. A chain that finds no memory is left out. */
 void fl_chains_add(struct fl_chains *, const struct fl_pc *places, const struct fl_chain *);
 void fl_chains_forget(struct fl_chains *);
 

@@ -1,15 +1,15 @@
 /*
  * change-list.c - what each function is just now: recorded, counted, off, refused.
  *
- * Hides that it is sites that are switched, and that a function's need not stand side by side
- * nor be alike: it is what the strongest of them is.
+ * Hides that sites are switched, and that a function's sites need not stand side by side nor
+ * be alike: the function is what its strongest site is.
  */
 #include <stdlib.h>
 
 #include "cli/change.h"
 
 struct standing {
-	uint32_t sites, gone;		/* of them, so many are of what is unloaded */
+	uint32_t sites, gone;		/* gone: those in unloaded modules */
 	enum fl_stage stage;		/* NONE: all are refused */
 	int refusal;			/* why one is; 0: none */
 };
@@ -61,7 +61,7 @@ static void write_line(FILE *to, const char *word, const char *name, const struc
 		f->stage ? "" : ": ", f->stage ? "" : fl_reason(f->refusal));
 }
 
-/* All of one kind; how many there are. */
+/* Write all functions of one kind; returns how many there are. */
 static uint32_t write_kind(FILE *to, const struct fl_session *s, const struct standing *all,
 			   size_t kind)
 {

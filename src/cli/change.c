@@ -1,11 +1,11 @@
 /*
  * change.c - what is recorded changes while the program runs.
  *
- * The other half is in agent/control.c, which has the protocol. Here it is known what is
- * staged, by whom, and what of it functions that are loaded later are to be: patterns that
- * were committed are the last ones of the recording's selection. What is staged is of the
- * recording's own session. Others (named.c) want functions beside it; a site is on while any
- * wants it, and all that is asked of the program is how that differs from what is in force.
+ * The other half is in agent/control.c, which has the protocol. This half knows what is staged,
+ * by whom, and what functions that are loaded later are to be: committed patterns become the
+ * last ones of the recording's selection. What is staged is of the recording's own session.
+ * Other sessions (named.c) want functions beside it. A site is on while any session wants it,
+ * and the program is asked only for the difference from what is in force.
  *
  * (A) pairs with (B) in agent/control.c: who sees the wish sees what is staged.
  * (D) pairs with (C) in agent/control.c: who sees it answered sees the answer.
@@ -28,8 +28,8 @@ struct fl_changes {
 	struct fl_change_box *box;	/* the region's, as the next; the target may write */
 	uint8_t *shown;
 	uint8_t *staged;		/* index: probe id; enum fl_stage, as below */
-	uint8_t *now;			/* in force; NONE: as it was selected, as the next */
-	uint8_t *own;			/* what the recording's own session wants of it */
+	uint8_t *now;			/* in force; NONE here and in `own`: as selected */
+	uint8_t *own;			/* what the recording's own session wants */
 	uint8_t *asked;			/* of the program: what is to be in force */
 	bool asks_staged;		/* what is staged is part of that */
 	struct fl_beside names;		/* sessions beside it */
@@ -86,8 +86,8 @@ struct fl_change_status fl_change_status(const struct fl_session *s)
 	return s->change ? s->change->is : (struct fl_change_status){ 0 };
 }
 
-/* Windows stand for what was on in all of them. Bodies that tell accesses or paths go on to
- * when their probes are off. */
+/* Windows stand for functions that were on in all of them. Bodies that tell accesses or paths
+ * go on telling when their probes are off. */
 const char *fl_change_never(const struct fl_session *s)
 {
 	if (!s->change)
@@ -123,7 +123,7 @@ enum fl_stage fl_change_now(const struct fl_session *s, uint32_t i)
 	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
-/* What the recording's own session wants; or some session, with what is staged. */
+/* What the recording's own session wants. */
 static enum fl_stage own_stage(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_changes *c = s->change;
@@ -135,7 +135,8 @@ static enum fl_stage own_stage(const struct fl_session *s, uint32_t i)
 	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
-/* Who has a call timed has it counted, too. */
+/* What any session wants, with what is staged if that is asked for. ON goes before COUNT,
+ * because a timed call is counted, too. */
 static enum fl_stage any_stage(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_changes *c = s->change;
@@ -197,7 +198,7 @@ static int begin(struct fl_session *s, const void *by, char why[FL_WHY])
 	return 0;
 }
 
-/* Of a function that is only counted its exits are off. */
+/* The exits of a function that is only counted are off. */
 static enum fl_stage stage_for(const struct fl_session *s, uint32_t i, enum fl_stage stage)
 {
 	return stage == FL_STAGE_COUNT && !fl_kind_counts(s->functions.sites[i].kind) ?
@@ -258,7 +259,7 @@ static int check_stage(const struct fl_session *s, enum fl_stage stage, char why
 		    "this recording times every call; `count` is for one that samples");
 }
 
-/* Sites that `takes` takes. How many there were. */
+/* Stage the sites that `of` takes. Returns how many there were. */
 static uint32_t stage_matching(struct fl_session *s, enum fl_stage stage,
 			       struct fl_selection *of, struct fl_change_sum *sum)
 {
@@ -384,8 +385,8 @@ void fl_change_abort(struct fl_session *s, const void *by)
 
 /* ---- committing --------------------------------------------------------------------- */
 
-/* Who was counted in windows alone when it went off is so when it is on again: counted whole,
- * its calls would be taken for those of windows. */
+/* A function that was counted in windows alone when it went off is counted so when it goes on
+ * again: counted whole, its calls would be taken for those of windows. */
 static void say_if_seldom(struct fl_session *s, uint32_t i)
 {
 	if (fl_budget_is_seldom(s->budget, i))
@@ -427,8 +428,8 @@ int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
 	return 0;
 }
 
-/* It is recorded from now on; what it brings is kept at the end, also if it is switched off
- * again. */
+/* The site is recorded from now on; what it brings is kept at the end, even if it is switched
+ * off again. */
 static void take_in(struct fl_session *s, uint32_t i)
 {
 	s->change->own[i] = (uint8_t)own_stage(s, i);
@@ -488,7 +489,7 @@ static void take_made(struct fl_session *s)
 	else
 		note_state(s, c->is.by);
 }
-/* What stands against it is no part of it any more. */
+/* Sites that stood against the change are no part of it any more. */
 static void take_refused(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
@@ -505,7 +506,7 @@ static void take_refused(struct fl_session *s)
 
 /* ---- sessions beside it --------------------------------------------------------------- */
 
-/* What it matches and can be had. */
+/* The session gets the sites that it matches, if they can be had. */
 static void want_matching(struct fl_session *s, struct fl_named *d)
 {
 	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)

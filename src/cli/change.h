@@ -7,9 +7,9 @@
  *	fl_change_turn()		of the session's loop: has it answered?
  *	fl_change_abort()		what is staged is forgotten
  *
- * All are for the thread that runs the session's loop. One at a time stages: who does is
- * told by `by`, any pointer of his own, and others are refused until he has committed or
- * aborted. What returns an int returns 0, or -1 and one line in `why`.
+ * All are for the thread that runs the session's loop. One caller at a time stages: `by`, any
+ * pointer of its own, tells which, and others are refused until it has committed or aborted.
+ * Functions that return an int return 0, or -1 and one line in `why`.
  */
 #ifndef FL_CHANGE_H
 #define FL_CHANGE_H
@@ -23,7 +23,7 @@ void fl_change_close(struct fl_session *);
 /* What was staged, or is. */
 struct fl_change_sum {
 	uint32_t functions, sites;	/* that are to become other than they are */
-	uint32_t gone;			/* of these, of what is unloaded: when it is back */
+	uint32_t gone;			/* of these, in unloaded modules: once they are back */
 	uint32_t same;			/* sites that are so already */
 	uint32_t refused;		/* sites that cannot be switched, as their rows say */
 	uint32_t refused_site;		/* one of these */
@@ -36,32 +36,34 @@ int fl_change_stage_marked(struct fl_session *, const void *by, enum fl_stage,
 			   const bool *marks, struct fl_change_sum *, char why[FL_WHY]);
 int fl_change_stage_site(struct fl_session *, const void *by, enum fl_stage, uint32_t site,
 			 struct fl_change_sum *, char why[FL_WHY]);
-/* All that is staged. each: of each such site, what is to become of it; NULL. */
+/* All that is staged. each: gets each such site and what it is to become; may be NULL. */
 struct fl_change_sum fl_change_diff(const struct fl_session *,
 				    void (*each)(void *arg, uint32_t site, enum fl_stage),
 				    void *arg);
-/* Asked; the answer comes later. Where nothing is staged, that is said. */
+/* The program is asked; its answer comes later. It is an error if nothing is staged. */
 int fl_change_commit(struct fl_session *, const void *by, char why[FL_WHY]);
-/* What `by` has staged, unless the program is asked just now. */
+/* Forget what `by` has staged, unless the program is asked just now. */
 void fl_change_abort(struct fl_session *, const void *by);
 /* True: the program has just answered. */
 bool fl_change_turn(struct fl_session *);
 
-/* Sessions beside the recording's own: one of a name and an owner wants what its glob
- * matches, to be ON or COUNT. What it brings is asked for, and the answer comes as that of a
- * commit; what anybody has staged stays so. end: of `by`, if he has one; it goes when nothing
- * else is being made. drop: the one of that name; its end is asked for. */
+/* Sessions beside the recording's own: each has a name and an owner, and wants what its glob
+ * matches to be ON or COUNT. begin: the program is asked for what the session brings, and the
+ * answer comes as that of a commit; what anybody has staged stays staged. end: the session of
+ * `by`, if it has one, goes when no other change is being made. drop: asks for the end of the
+ * session of that name. */
 struct fl_named;
 struct fl_naming;
 int fl_change_begin_session(struct fl_session *, const struct fl_naming *, char why[FL_WHY]);
 void fl_change_end_session(struct fl_session *, const void *by);
-/* Whose budget counts of site `i` are of: 0 the recording's, k + 1 that of the k-th beside. */
+/* The budget that counts of site `i` are paid from: 0 the recording's, k + 1 that of the k-th
+ * session beside it. */
 uint32_t fl_change_payer(const struct fl_session *, uint32_t i);
 int fl_change_drop_session(struct fl_session *, const char *name, char why[FL_WHY]);
 /* Site `i` has just been loaded, and selected or not: sessions that want it take it. */
 void fl_change_found(struct fl_session *, uint32_t site);
-/* The name of the one that `by` has; NULL: none. What one has seen, as tables: the last ones if
- * it is that of `by`. */
+/* session_of: the name of the session that `by` has; NULL: none. write: what a session has
+ * seen, as tables: the last ones if the session is that of `by`. */
 const char *fl_change_session_of(const struct fl_session *, const void *by);
 int fl_change_write_session(FILE *, struct fl_session *, const void *by, const char *name,
 			    char why[FL_WHY]);
@@ -92,7 +94,7 @@ const char *fl_change_never(const struct fl_session *);
 int fl_change_write_list(FILE *to, struct fl_session *, const char *glob, char told[FL_WHY]);
 
 /* What site `i` is, as of the last change: OFF, ON or COUNT. is_on: is any site of the
- * function? is_off: is it, or is it to become so? */
+ * function on? is_off: is the site off, or is it to become so? */
 enum fl_stage fl_change_now(const struct fl_session *, uint32_t site);
 bool fl_change_is_on(const struct fl_session *, uint32_t function);
 bool fl_change_is_off(const struct fl_session *, uint32_t site);

@@ -27,8 +27,8 @@ void fl_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- commands and options (args.c) ----------------------------------------- */
 
-/* `take` gets its value, and where that goes: `at` bytes into what the command's options
- * fill. 0, or -1 and a line printed. */
+/* `take` gets the option's value, and the place for it: `at` bytes into what the command's
+ * options fill. 0, or -1 and a line printed. */
 struct fl_option {
 	char letter;			/* 0: none */
 	const char *name;		/* long; NULL ends the table */
@@ -77,7 +77,7 @@ struct fl_args {
 	const char *cluster;		/* rest of a word like -xyz */
 	const char *value;		/* of the option returned last */
 };
-/* Those options, which fill `wish`. 0, or -1 and a line printed. */
+/* Take the options, which fill `wish`. 0, or -1 and a line printed. */
 int fl_args_take(struct fl_args *, void *wish);
 /* All words of a command with options, which may stand before and behind, and at
  * most one directory. 0, or -1 and a line printed. */
@@ -85,13 +85,13 @@ int fl_args_directory(const struct fl_cmd *, int argc, char **argv, const char *
 		      void *wish);
 /* 0, or -1 and a line printed when something of the output got lost. */
 int fl_flush_output(void);
-/* Columns of the terminal that standard output is; 0: it is none. */
+/* Columns of the terminal that standard output is; 0: it is no terminal. */
 size_t fl_terminal_width(void);
 /* Which of each(0), each(1), ... the word is; -1 and a line printed, which names them
  * (values.c). */
 int fl_choose(const char *option, const char *(*each)(size_t), const char *word);
-/* What an option takes, for a shell: a line a name; `DIR`; nothing: anything. An exit
- * status. */
+/* Print what an option takes, for a shell: the names, a line each; or `DIR`; or nothing
+ * where anything goes. Returns an exit status. */
 int fl_print_values(const struct fl_cmd *, const char *option);
 #define FL_DEMANGLE_OPTION(type, field) \
 	{ 0, "demangle", "HOW", "C++ and Rust names: simple, full or no (simple)", \
@@ -109,24 +109,25 @@ struct fl_screen {
 	{ 0, "color", "WHEN", "colour titles and times: auto, always or never", \
 	  fl_take_choice, .at = offsetof(type, field.colours), .each = fl_colours_each }
 const char *fl_colours_each(size_t);
-/* Before the first output: on a terminal it goes through the pager from now on. Are
+/* Before the first output, which on a terminal goes through the pager from now on. Are
  * there colours? */
 bool fl_screen_open(const struct fl_screen *);
-bool fl_screen_has_quit(void);		/* who reads has enough: no failure */
-void fl_screen_close(void);		/* after the last: wait until it was read */
+bool fl_screen_has_quit(void);		/* the pager was quit, which is no failure */
+void fl_screen_close(void);		/* after the last output: wait until it was read */
 void fl_print_help(FILE *, const struct fl_cmd *);
 void fl_print_man(FILE *, const struct fl_cmd *);
 /* A number in [lo, hi]; false and a line printed otherwise. */
 bool fl_parse_number(const struct fl_option *, const char *text, uint64_t lo,
 		     uint64_t hi, uint64_t *out);
-/* A time, as in `2.5ms`; without a unit nanoseconds. How many letters it has; 0: it is none. */
+/* A time, as in `2.5ms`; nanoseconds without a unit. Returns how many letters it has; 0: it
+ * is no time. */
 size_t fl_parse_time(const char *text, uint64_t *ns);
 #define FL_PART_OPTION(type, field) \
 	{ 'r', "time-range", "FROM~TO", \
 	  "this part of a trace, since the start, as in 1ms~2.5s", \
 	  fl_take_part, .at = offsetof(type, field) }
-/* The names nearest to `word` by edit distance, the nearest first, each once; how many.
- * The nearest alone, or NULL when none is near. */
+/* The names nearest to `word` by edit distance, the nearest first, each once; returns how
+ * many. fl_nearest() gives the nearest alone, or NULL when none is near. */
 enum { FL_NEAR_MOST = 3 };
 size_t fl_near(const char *word, const char *const *names, size_t n,
 	       const char *near[FL_NEAR_MOST]);
@@ -146,12 +147,12 @@ int fl_selection_take_on(void *to, const struct fl_option *, const char *pattern
 int fl_selection_take_off(void *to, const struct fl_option *, const char *pattern);
 /* `text` must outlive the selection. 0 or an error with a line printed. */
 int fl_selection_add(struct fl_selection *, int on, const char *text);
-/* All is said, also how patterns match: understand them. Likewise. */
+/* All patterns are there, and how they match is known: parse them. Likewise. */
 int fl_selection_ready(struct fl_selection *);
 
-/* One more, a glob, of what is recorded already. Likewise, and no line is printed. */
+/* Add a glob while the recording runs. Likewise, but no line is printed. */
 int fl_selection_amend(struct fl_selection *, int on, const char *glob);
-/* Nothing but what a glob takes; NULL and an error, and no line. */
+/* A selection of what a glob takes; NULL and an error, but no line. */
 struct fl_selection *fl_selection_only(const char *glob, int *err);
 
 /* A function as patterns see it; any of its names may match. */
@@ -160,9 +161,10 @@ struct fl_candidate {
 	const char *home;		/* of the one that the function is in */
 	const char *names[6];		/* NULL: as many as there are; the linker's first */
 	uint64_t function, site;	/* ELF addresses */
-	bool is_stub;			/* what does not name stubs does not mean it */
+	bool is_stub;			/* patterns that do not name stubs do not take it */
 };
-/* By which offset patterns may name a site: what leaves a body stands where a point may be. */
+/* The offset by which patterns may name a site. A body's exit has none, because a point may
+ * stand at the same offset. */
 static inline uint64_t fl_candidate_site(unsigned int provider, unsigned int kind,
 					 uint64_t offset)
 {
@@ -187,7 +189,7 @@ bool fl_selection_has_stubs(const struct fl_selection *);
  * is the length of its module part, 0 without. */
 const char *fl_selection_idle(const struct fl_selection *, size_t *at,
 			      size_t *module_len);
-/* Of patterns that switch functions off the last that has matched; NULL: none has. */
+/* The last pattern that switches functions off and has matched; NULL: none has. */
 const char *fl_selection_emptied_by(const struct fl_selection *);
 /* The functions among which patterns have matched nothing. */
 struct fl_scope {
@@ -197,10 +199,11 @@ struct fl_scope {
 	const char *file;		/* whose list shows them; NULL: of a recording */
 	bool yet;			/* others may come */
 };
-/* Of a pattern that has matched nothing: what could have been meant, in one line. */
+/* Say in one line what a pattern that has matched nothing could have meant. */
 void fl_selection_say_idle(const struct fl_selection *, const char *pattern,
 			   size_t module_len, const struct fl_scope *);
-/* Of one whose module is not there: "; did you mean ...?", or what modules there are. */
+/* The same of a pattern whose module is not there, into `hint`: "; did you mean ...?", or
+ * what modules there are. */
 enum { FL_HINT = 640 };
 void fl_selection_hint_module(const struct fl_scope *, const char *pattern, size_t module_len,
 			      char *hint, size_t room);
@@ -208,9 +211,9 @@ void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (functions.c) --------------------------------------- */
 
-/* The target can write over all that it says of itself: where tables are, and
- * how long, is kept from before it started; modules and sites are copies, made when
- * it asked with them. */
+/* The target can write over all that it says of itself. So the places and lengths of tables
+ * are kept from before the target started, and modules and sites are copies, made when the
+ * target asked with them. */
 struct fl_functions {
 	const struct fl_region *shm;
 	const struct fl_shm_site *live;	/* index: probe id; the target's own */
@@ -236,18 +239,19 @@ int fl_functions_open(struct fl_functions *, struct fl_region *);
 int fl_functions_extend(struct fl_functions *);
 /* What a point is called: the function around it, and how far it is in there; kept. */
 void fl_point_name(struct fl_symbols *, const char *path, uint64_t at, struct fl_symbol *);
-/* The target has ended: the function around ELF address `at` of file `path`, made
- * where it is new; all of a file's addresses that are in none are one. 0 or -ENOMEM. */
+/* When the target has ended: the function around ELF address `at` of file `path`, made where
+ * it is new. All addresses of a file that are in no function share one. 0 or -ENOMEM. */
 int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
 /* The function around ELF address `at` of module `i`; none is made. False: there is none. */
 bool fl_functions_around(const struct fl_functions *, uint32_t i, uint64_t at,
 			 uint32_t *function);
-/* What the target calls the file that the kernel knows as `path`; else that. */
+/* What the target calls the file that the kernel knows as `path`; else `path` itself. */
 const char *fl_functions_path(struct fl_functions *, const char *path);
-/* Module `i`; one without a path for what is in none. */
+/* Module `i`; for what is in no module, one without a path. */
 const struct fl_shm_module *fl_functions_module(const struct fl_functions *, uint32_t i);
-/* What people call it, made when it is first asked for: by any thread. plain: without
- * parameters, simple: without template arguments, too; NULL: the same, and not by any. */
+/* What people call a function. The name is made when it is first asked for, which any thread
+ * may do. plain: without parameters; simple: without template arguments, too; NULL: the name
+ * is the same. These two are not for any thread. */
 const char *fl_functions_name(const struct fl_functions *, uint32_t function);
 const char *fl_functions_plain(const struct fl_functions *, uint32_t function);
 const char *fl_functions_simple(const struct fl_functions *, uint32_t function);
@@ -263,33 +267,33 @@ void fl_functions_close(struct fl_functions *);
 struct fl_launch {
 	char program[4096];		/* the file that will be executed */
 	char interpreter[4096];		/* of a script; else empty */
-	char file[4096];		/* of the two the one that runs, without links */
+	char file[4096];		/* the one of these two that runs, without links */
 	const char *text;		/* --text, or NULL */
 	bool calls_hooks;		/* it asks for the profiling functions */
 	char library[4096];		/* libflick.so; ... */
 	bool is_closed, may_be_closed;	/* ... it cannot be loaded into the file; samples may
-					 * tell of such a one */
+					 * tell of such a file */
 	int (*before)(void *arg, int pid);	/* called while the child that is to become
-						 * it waits; not 0: it shall not */
+						 * the program waits; not 0: it shall not */
 	void *before_arg;
 	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
 	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
-	int output;			/* where what it writes to a terminal goes, and it reads
+	int output;			/* takes what it writes to a terminal, and it reads
 					 * nothing; 0: both are flick's */
 };
-/* Find both and see whether they can work together. 0 or -1, line printed. */
+/* Find program and library and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
 bool fl_launch_find_library(char out[4096]);
 /* The same where the program runs already. */
 int fl_launch_check_attached(struct fl_launch *, const char *file);
-/* What the file names as its loader, else "". Does that load libflick.so? */
+/* What the file names as its loader, else "". loads: does that loader load libflick.so? */
 void fl_launch_loader(char out[128], const struct fl_obj *);
 bool fl_launch_loads(const char *loader);
 /* Is the file a program that nothing is loaded into, and that has no flick in it? */
 bool fl_launch_is_static(const char *path);
 /* The interpreter of a script's first line, else "". */
 void fl_launch_interpreter(char out[4096], const char *path);
-/* Does it get rights that flick has not, and how? */
+/* Does the program get rights that flick has not, and how? */
 bool fl_launch_gains_rights(const char *path, const char **how);
 struct fl_session_options;
 const char *fl_text_each(size_t);
@@ -299,7 +303,7 @@ const char *fl_exclusive_each(size_t);
 int fl_exclusive_take(void *to, const struct fl_option *, const char *value);
 /* --cpu is obeyed at once, --target-cpu is kept in the session's options (cpus.c). */
 int fl_cpus_take(void *options, const struct fl_option *, const char *list);
-/* Who reads, for the target. */
+/* Tell the target who reads. */
 void fl_launch_introduce(struct fl_region *);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
@@ -352,8 +356,8 @@ struct fl_session_options {
 	void *watcher;
 };
 
-/* Who looks on while a session runs. turn: often; false: the program is left, and goes on
- * alone. over: nothing more comes. */
+/* One that looks on while a session runs. turn is called often; when it returns false, the
+ * program is left, and goes on alone. over is called when nothing more comes. */
 struct fl_watch {
 	bool (*turn)(void *watcher, struct fl_session *);
 	void (*over)(void *watcher, struct fl_session *);
@@ -389,14 +393,14 @@ struct fl_session {
 	struct fl_opening opening;
 	struct fl_launch launch;
 	struct fl_region *shm;
-	struct fl_shm_session *shared;	/* what is its own of that */
+	struct fl_shm_session *shared;	/* the session's own part of the region */
 	int fd, pid;
 	struct fl_readers *readers;
-	struct fl_reader *reader;	/* of these the first, as is run */
+	struct fl_reader *reader;	/* of the first one, as `run` is */
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
-	struct fl_trigger *trigger;	/* NULL: all of it is; else what writes it */
-	char *trigger_glob;		/* its functions */
+	struct fl_trigger *trigger;	/* which writes the trace; NULL: all of it is kept */
+	char *trigger_glob;		/* the trigger's functions */
 	struct fl_functions functions;
 	struct fl_view view;
 	struct fl_run *run;
@@ -414,16 +418,16 @@ struct fl_session {
 	bool is_waiting;		/* it was let go: what is asked for may come yet */
 	bool chose_nothing;		/* of all that came, patterns took nothing, or nothing
 					 * that can have a probe */
-	bool by_samples;		/* no probe can be had: samples alone tell, and do */
+	bool by_samples;		/* no probe can be had: samples alone tell */
 	bool refused_to_go;		/* the target was told QUIT */
-	bool is_left;			/* who looks on has had enough: it goes on */
+	bool is_left;			/* the watcher has had enough: the target goes on */
 	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
-	bool has_points;		/* what is counted whatever it costs */
-	uint32_t n_counted;		/* of these, that are counted beside others */
-	bool all_entry_only;		/* no other is wanted: it was told QUIT */
+	bool has_points;		/* sites that are counted whatever it costs */
+	uint32_t n_counted;		/* of n_entry_only, those counted beside others */
+	bool all_entry_only;		/* no others are wanted: the target was told QUIT */
 	int status;			/* of waitpid */
 	uint64_t watch_ns;		/* CPU time of what waits beside the target */
-	uint64_t target_begin_ns;	/* what it had when it was attached to */
+	uint64_t target_begin_ns;	/* CPU time of the target when it was attached to */
 	uint64_t begun_ns;		/* when its probes were as wanted; 0: not attached */
 	uint64_t children_ns;		/* CPU time of those that the target has waited for */
 	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
@@ -432,7 +436,7 @@ struct fl_session {
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */
 	uint64_t look_ns;		/* when to look at flick's memory next */
-	bool is_spent;			/* it is more than was allowed */
+	bool is_spent;			/* flick's memory is more than was allowed */
 	int said_error;			/* of an agent, the last one told */
 	int feed_error;
 	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
@@ -461,7 +465,7 @@ struct fl_session {
 		uint64_t probed, bare;	/* periods of its own time */
 		uint64_t granted_ns;	/* of its arming, for which counts are granted */
 	} program_ran[FL_MAX_PROGRAMS];
-	bool self_is_cpu;		/* self times of `latency` are from these */
+	bool self_is_cpu;		/* self times of `latency` are from samples */
 	bool has_stacks;		/* result `stacks` (contexts.c) */
 	struct flick_rows stacks;
 	struct flick_rows programs;	/* likewise (programs.c); no rows: there is none */
@@ -494,7 +498,7 @@ const char *fl_provider_each(size_t);
 char **fl_attach_arguments(uint32_t pid);
 /* Does another flick record that process? */
 bool fl_attach_is_recorded(uint32_t pid);
-/* A program stands beside -p: -1, and it is said. */
+/* A program is named beside -p: says so, and returns -1. */
 int fl_attach_refuse_program(void);
 #define FL_PID_OPTION(at_) \
 	{ 'p', "pid", "PID", "a program that runs already, instead of PROGRAM", \
@@ -523,7 +527,7 @@ int fl_attach_refuse_program(void);
 	{ 0, "exclusive", "HOW", "AArch64: rewrite atomics made of a pair of instructions; " \
 	  "cas does not see a word that changed and changed back", \
 	  fl_exclusive_take, at_, .each = fl_exclusive_each }
-/* Which functions: what is done with those of a pattern. */
+/* do_: what is done with the functions of a pattern. */
 #define FL_SELECTION_OPTIONS(do_, at_) \
 	{ 'P', "patch", "PATTERN", do_ " matching functions", fl_selection_take_on, at_ }, \
 	{ 'U', "unpatch", "PATTERN", "leave out matching functions", \
@@ -543,12 +547,12 @@ int fl_providers_rule_all(struct fl_body_rules *, const struct fl_selection *, u
 /* Wish for as much as the system's limits allow, and say what that leaves
  * (limits.c). */
 void fl_limits_fit(struct fl_shm_options *);
-/* The most that flick itself keeps, in bytes: as asked for, or 0: half of the machine's
- * memory. Is it more than that by now? */
+/* The most memory that flick itself keeps, in bytes: as asked for, or, for 0, half of the
+ * machine's. is_spent: does flick keep more by now? */
 uint64_t fl_limits_memory(uint32_t mib);
 bool fl_limits_is_spent(uint64_t bytes);
-/* Who looks at a recording is told what it says of itself: events were lost. 0, or -1
- * and a line printed: it is damaged. */
+/* Warn that events were lost, where the recording says so of itself. 0, or -1 and a line
+ * printed: the recording is damaged. */
 int fl_store_warn(struct fl_store *);
 const char *fl_analysis_each(size_t);
 /* Add an analysis to the options; 0, or -1 and a line printed. */
@@ -564,33 +568,36 @@ int fl_session_take_lines(void *options, const struct fl_option *, const char *n
 struct fl_instant fl_instant_now(void);
 /* The module that was mapped there last; NULL: none. */
 const struct fl_shm_module *fl_session_module_at(const struct fl_session *, uint64_t at);
-/* What the probes of one call cost here (overhead.c), by whether their sites are at
- * first instructions; as it was: that could not be measured. A child does it, in a few
- * milliseconds; end waits for it. */
+/* What the probes of one call cost here (overhead.c), by whether their sites are at first
+ * instructions; costs that cannot be measured stay as they were. A child measures, in a few
+ * milliseconds; end waits for the child. */
 void fl_overhead_begin(struct fl_session *);
 void fl_overhead_end(struct fl_session *);
-/* The kernel's samples and switches of a target that was just begun (opening.c): they are
- * opened beside it; go: it waits for its first answer, and is told of from there on; end: they
- * are open, or there are none. end is for any time, and go begins with it. */
+/* The kernel's samples and switches of a target that was just begun (opening.c). begin: they
+ * are opened while the target starts; go: the target waits for its first answer, and is told
+ * of from there on; end: waits until they are open, or there are none. end may come at any
+ * time, and go begins with it. */
 void fl_opening_begin(struct fl_session *);
 void fl_opening_go(struct fl_session *);
 void fl_opening_end(struct fl_session *);
-/* Of a child that is to become a program that will ask nothing (struct fl_launch, before). */
+/* All of this for a child that is to become a program that will ask nothing (struct fl_launch,
+ * before). */
 int fl_opening_before(void *session, int pid);
 /* What a jump from a function's entry to its second body takes (jumps.c), in FL_TICK_PARTS;
- * 0: that could not be measured. Then what all of a session took, by the calls it knows. */
+ * 0: that could not be measured. Then what all jumps of a session took, by its known calls. */
 uint32_t fl_jumps_measure(void);
 double fl_jumps_ns(struct fl_session *);
 /* What the shortest call of a function takes, in picoseconds. */
 uint32_t fl_jumps_measure_call(void);
-/* What a scan of the program finds, for its next run (found.c). open: before it starts,
- * when the region is there; take: it has asked; close: keeps it. */
+/* What a scan of the program finds, for its next run (found.c). open: before the program
+ * starts, when the region is there; take: the program has asked; close: keeps the finds. */
 void fl_found_open(struct fl_session *);
 void fl_found_take(struct fl_session *);
 void fl_found_close(struct fl_session *);
-/* Lines of the program's functions (lines.c). open: before it starts; begin: it has just been
- * let go, a thread looks them up; end: no more; find: then, of any file, as
- * fl_symbols_line(), by one thread; close: keeps them, while there are symbols. */
+/* Source lines of the program's functions (lines.c). open: before the program starts; begin:
+ * the program has just been let go, and a thread looks lines up; end: that thread ends; find:
+ * after that, for any file, as fl_symbols_line(), by one thread; close: keeps the lines, while
+ * there are symbols. */
 void fl_lines_open(struct fl_session *);
 void fl_lines_begin(struct fl_session *);
 void fl_lines_end(struct fl_lines *);	/* NULL is fine */
@@ -605,9 +612,9 @@ int fl_list_path(struct fl_symbols *, const char *path, uint64_t function, uint3
 enum { FL_NO_PATH = INT32_MAX, FL_PATHS_MOST = FL_NO_PATH - 1 };
 int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, uint32_t rows);
 /* The call tree that samples gave (report-stacks.c). load: 0 or -1 with `why` filled. callers:
- * who called the functions of a glob, of such a tree, in its place, and named so: 0, or -1 and
- * a line printed. fit: of a sorted tree what is too little to be looked at is left out; note:
- * what is said above it. */
+ * puts in the tree's place who called the functions of a glob, and names it so: 0, or -1 and
+ * a line printed. fit: leaves out of a sorted tree what is too little to be looked at; note:
+ * what is said above the tree. */
 #define FL_STACKS "stacks"
 #define FL_CALLERS "callers"
 #define FL_PROGRAMS "programs"
@@ -623,14 +630,15 @@ int fl_report_only(struct fl_store *, struct fl_sheet *, const char *pattern);
 size_t fl_stacks_fit(struct fl_sheet *);
 void fl_stacks_note(struct fl_store *, const struct fl_sheet *, size_t left_out, char *note,
 		    size_t room);
-/* How much of the program accesses and paths tell of (watched.c), by samples of each
- * function, in s->watched. 0 or -ENOMEM. */
+/* How much of the program is told of by accesses and paths (watched.c), by samples of each
+ * function; goes into s->watched. 0 or -ENOMEM. */
 bool fl_watched_is_asked(const struct fl_session *);
 int fl_watched_look(struct fl_session *, const uint64_t *samples, uint32_t n);
 /* Samples of the program counter (cost.c). count: 0 or -ENOMEM; are_enough: of the program's
  * own, to tell self times; tell: what recording cost, once results are ready. */
 int fl_cost_count(struct fl_session *);
-/* Of a program that ran before: its probes are as they are wanted; it is to be left. */
+/* begin: the probes of a program that ran before are as they are wanted; look: its CPU time,
+ * while it is there; end: it is to be left. */
 void fl_cost_begin(struct fl_session *);
 void fl_cost_look(struct fl_session *);
 void fl_cost_end(struct fl_session *);
@@ -641,10 +649,11 @@ uint64_t fl_cost_kernel_ns(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
-/* The target's process (target.c). start: 0, or -1 and a line printed; end: it is asked to;
- * is_to_end: it was, or a signal to flick asks for it;
- * is_gone: nobody is left that is recorded; is_outlived: by its children, for long enough to
- * say so; await_watcher: who waited beside it has ended; release: signals are flick's own. */
+/* The target's process (target.c). start: 0, or -1 and a line printed; end: asks the target
+ * to end; is_to_end: it was asked to, or a signal to flick asks for it; is_gone: no process is
+ * left that is recorded; is_outlived: the target's children have outlived it long enough to
+ * say so; await_watcher: waits until what waited beside the target has ended; release: signals
+ * are flick's own. */
 int fl_target_start(struct fl_session *);
 void fl_target_end(struct fl_session *);
 bool fl_target_is_to_end(void);
@@ -653,7 +662,7 @@ void fl_target_note_gone(struct fl_session *);
 bool fl_target_is_outlived(const struct fl_session *);
 void fl_target_await_watcher(struct fl_session *);
 void fl_target_release(void);
-/* What analyses are told of it (view.c): once there is a region. */
+/* What analyses are told of the target (view.c). open: once there is a region. */
 void fl_view_open(struct fl_session *);
 void fl_view_close(struct fl_session *);
 /* The rows of analysis `name`; NULL: there are none. */
@@ -662,7 +671,7 @@ struct flick_rows *fl_session_result(struct fl_session *, const char *name);
 const struct flick_rows *fl_session_calls(struct fl_session *);
 /* Rows of all analyses (analyses.c); what cannot be had is said. */
 void fl_session_make_results(struct fl_session *);
-/* Was the program left alone on purpose? What it did until it had noticed is not lost. */
+/* Was the program left alone on purpose? Its events until it noticed are not called lost. */
 bool fl_session_is_left(const struct fl_session *);
 /* Nanoseconds a tick, as of now, for the view. */
 void fl_session_measure_tick(struct fl_session *);
@@ -675,11 +684,11 @@ static inline bool fl_is_function(const struct fl_shm_site *s)
 {
 	return s->provider == FL_PROVIDER_BODY && s->kind == FL_ENTRY;
 }
-/* Is `i` an exit of the function as it is whose entry is `entry`? Of none where that is
- * FL_NO_ROW. */
+/* Is `i` an exit of the function as it is whose entry is `entry`? FL_NO_ROW is no entry. */
 bool fl_session_is_leave_of(const struct fl_session *, uint32_t i, uint32_t entry);
-/* Why site `i` is not there, as of now; 0: it is. Of an exit of a function as it is that is its
- * entry's, which comes before it: *entry, FL_NO_ROW at first. */
+/* Why site `i` is not there, as of now; 0: it is. An exit of a function as it is has its
+ * entry's refusal. Sites are asked for in order, because the entry comes before its exits;
+ * *entry keeps the last one, and is FL_NO_ROW at first. */
 int fl_session_refusal(const struct fl_session *, uint32_t i, uint32_t *entry);
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
  * error. plan: what arming would do; 0 or a refusal. */
@@ -722,7 +731,7 @@ void fl_session_close(struct fl_session *);
 /* What its functions are shown as; NULL: no memory. */
 struct fl_names *fl_session_names(const struct fl_session *);
 /* What rows are sorted by when nobody says: time, else calls or misses, else the first column;
- * a spread as it is drawn. Of samples the self time is what is known. */
+ * a spread as it is drawn. For samples it is the self time, which is known. */
 const char *fl_usual_order(const struct fl_sheet *);
 /* The result of analysis `name` as a sheet, for the terminal. */
 struct fl_sheet fl_session_sheet(struct fl_session *, const char *name,
@@ -736,26 +745,26 @@ extern const struct fl_option fl_oneliner_options[];
 
 /* The session's own thread, and as many others as the options say. 0 or -errno. */
 int fl_readers_open(struct fl_session *);
-/* Nobody looks up what the analyses look up in between. */
+/* From hold to release no reader looks up what the analyses look up. */
 void fl_readers_hold(struct fl_readers *);
 void fl_readers_release(struct fl_readers *);
-/* Probes of functions that `of` marks went off: as fl_run_forget(), of all of them. */
+/* Probes of functions that `of` marks went off: fl_run_forget() of all readers' runs. */
 void fl_readers_forget(struct fl_session *, uint64_t at, const unsigned char *of, uint32_t n);
-/* They take nothing more until the target is gone. */
+/* Readers take nothing more until the target is gone. */
 void fl_readers_stop(struct fl_readers *);
-/* The target is gone: they drain the rest and end; what they found goes into the first
- * one's run. 0 or the first error of theirs. */
+/* The target is gone: readers drain the rest and end; what they found goes into the first
+ * one's run. 0 or the first error of a reader. */
 int fl_readers_finish(struct fl_readers *);
 void fl_readers_close(struct fl_readers *);	/* and their runs; NULL is fine */
 /* Ask them to deliver what was counted so far. Have all? */
 void fl_readers_ask(struct fl_readers *);
 bool fl_readers_answered(const struct fl_readers *);
-/* All that was recorded before is delivered, but counts of a budget; for ten milliseconds
- * others are waited for. Of the session's thread. */
+/* Deliver all that was recorded before, except counts of a budget; waits for other readers, up
+ * to ten milliseconds. For the session's thread. */
 void fl_readers_gather(struct fl_session *);
-/* Who is told what the analyses of all readers are told; counts of a budget are not. Each
- * reader is a thread, which has numbers of its own for the target's. listen: 0 or -ENOMEM;
- * part: nobody tells `arg` any more. Held. */
+/* A listener is told what the analyses of all readers are told, except counts of a budget.
+ * Each reader is a thread, and has its own numbers for the target's threads. listen: 0 or
+ * -ENOMEM; part: `arg` is told nothing more. Both are for held readers. */
 struct fl_listener {
 	void *arg;
 	void (*feed)(void *arg, uint32_t reader, const struct fl_batch *);
@@ -766,26 +775,26 @@ int fl_readers_listen(struct fl_readers *, const struct fl_listener *);
 void fl_readers_part(struct fl_readers *, const void *arg);
 /* Events that all but the first have delivered so far. */
 uint64_t fl_readers_delivered(const struct fl_readers *);
-/* The threads that all readers saw; until they have finished, the first reader. */
+/* The threads that all readers saw; until readers have finished, those of the first one. */
 const struct fl_thread *fl_readers_threads(struct fl_session *, size_t *n);
 
 /* Answer the target when it asks (negotiation.c). Returns whether it asked. */
 bool fl_negotiation_answer(struct fl_session *);
 bool fl_negotiation_started(const struct fl_session *);
-/* Has nobody chosen what is to be told? Then samples do where there are no probes. */
+/* Do samples suffice where there are no probes, because no option asks for anything else? */
 bool fl_negotiation_samples_do(const struct fl_session_options *);
-/* Nothing of flick's comes into the program, which so will never ask: that is said, and done
- * as if it had; or (-1) nothing can be told of it. */
+/* Nothing of flick's comes into the program, so it will never ask. skip: says so, and goes on
+ * as if it had asked; say_no_samples: nothing can be told of it: says so, and returns -1. */
 void fl_negotiation_skip(struct fl_session *);
 int fl_negotiation_say_no_samples(const struct fl_session *);
-/* Is site `i` of a kind that this recording can use? Does another selection take its
- * function? ask_again: the session's own is another one for functions to come. */
+/* Is site `i` of a kind that this recording can use? takes: does another selection take its
+ * function? ask_again: the session's own selection has changed, for functions to come. */
 bool fl_negotiation_may_want(const struct fl_session *, uint32_t i);
 bool fl_negotiation_takes(struct fl_session *, struct fl_selection *, uint32_t i);
 void fl_negotiation_ask_again(struct fl_session *);
 /* All that is wanted has been refused: then it is said. */
 bool fl_negotiation_came_to_nothing(struct fl_session *);
-/* Nobody will ask any more: say what is wrong with what all have brought. */
+/* No process will ask any more: say what is wrong with the sites that all have brought. */
 void fl_negotiation_close(struct fl_session *);
 
 #endif

@@ -1,33 +1,36 @@
 /*
  * clock.c - what calls in windows stand for, by the program's own clock.
  *
- * What is too dear to count always is counted in windows (probe/seldom.c). All its calls
- * are those times the program's time over that in windows. But in a window a program does
- * less than its time says, as counting takes some of it, and windows meet more of one of
- * its phases than of another, by chance. Functions that are counted always know: they tick
- * in windows and outside. Each is a hand of a clock, as time itself is; and what is done in
- * step with one of them has as many calls in all as that hand has ticks there, over those
- * in windows. A function is in step with a hand when the ratio of both is about the
- * same in all windows: the one for which it varies least is its own.
+ * A function that is too dear to count always is counted in windows (probe/seldom.c). All its
+ * calls are its calls in windows, times the program's time over the time in windows. But in a
+ * window a program does less than its time says, because counting takes some of it; and by
+ * chance windows meet more of one of the program's phases than of another. Functions that are
+ * counted always know how much: they tick in windows and outside. Each is a hand of a clock,
+ * as time itself is. A function that is in step with a hand has all calls over calls in
+ * windows as the hand has all ticks over ticks in windows. It is in step when the ratio of its
+ * calls to ticks is about the same in all windows; the hand for which that ratio varies least
+ * is the function's own.
  *
  *	ratio       r = calls in windows / ticks in windows
  *	all calls   = r x all ticks
  *	chance      = sum over windows of (calls - r x ticks)^2
  *
- * Time is a bad hand where counts are dense: what they hold up is a price that no sample of
- * the program counter tells, as these stand where something waits, which is in flick's
- * code though the program would have waited, too. Who keeps step with time tells it:
+ * Time is a bad hand where counts are dense, because each count holds up the program. For how
+ * long is a count's price, which no sample of the program counter tells: a sample stands where
+ * the core waits, and that may be in flick's code though the program would have waited, too.
+ * A hand that keeps step with time tells the price:
  *
  *	ticks in windows / all ticks = (time in windows - delay) / (all time - delay)
  *	delay = price x counts + windows x what to begin one takes
  *
- * A gauge tells it, too: a function of the window that is counted alone for a while behind it.
- * What the program does in a time less its delay is alike in both, so are calls of the gauge:
+ * A gauge tells the price, too: a function that is counted in the window, and alone for a while
+ * behind it. In a time less its delay the program does the same in both, and calls the gauge as
+ * often:
  *
  *	calls / (time - price x counts) = calls behind / (time behind - price x calls behind)
  *	price = (calls behind x time - calls x time behind) / (calls behind x (counts - calls))
  *
- * Above the line is what is called `delay`, below it `lever`.
+ * Above the line stands what the code calls `delay`, below it `lever`.
  */
 #include <math.h>
 
@@ -38,9 +41,9 @@
 #define MOST_DELAY 0.8			/* of a window */
 #define MOST_COUNT_NS 8.0
 #define LEAST_UNSURE_NS 0.02
-#define CHANGES 1.2			/* a price, as the program does something else */
+#define CHANGES 1.2			/* a price ages, because the program changes */
 
-/* No more than is left when each of the calls has had the time of the shortest one. */
+/* No more than what is left when each call has had the time of the shortest call. */
 static double delay_of(double counted, double windows, double open_ns,
 		       const struct fl_price *p)
 {
@@ -50,8 +53,8 @@ static double delay_of(double counted, double windows, double open_ns,
 	return fmin(delay, MOST_DELAY * open_ns);
 }
 
-/* What the program would have done in it without being counted stands for as much time in
- * each: a window that lies where calls are dense is a shorter part of the program. */
+/* Each window stands for the same time. What the program did in a window is what it would have
+ * done in the window's time less the delay: less where calls are dense, so it weighs more. */
 static double weight_of(const struct fl_ticks *w, const struct fl_price *p)
 {
 	double time = w->open_ns - delay_of(w->counted, w->windows, w->open_ns, p);
@@ -125,14 +128,14 @@ struct fl_clock fl_clock_since(const struct fl_clock *c, const struct fl_clock *
 }
 
 /* The fewer windows had a hand's ticks the likelier it is that their ratios are alike by
- * chance, as one hand of several may seem to keep step. The fourth power lets two windows
+ * chance, because one hand of several may seem to keep step. The fourth power lets two windows
  * tell only where time is off by half, and four where it is off by an eighth. */
 static double alike_by_chance(double windows, uint32_t k)
 {
 	return k < FL_HANDS && windows < MANY ? pow(1.4 / windows, 4) : 0;
 }
 
-/* The variance of all calls over their square, by that hand. */
+/* The variance of all calls, as that hand tells them, over their square. */
 static double chance_of(const struct fl_clock *c, const struct fl_called *f, uint32_t k)
 {
 	double r = f->stood / c->in[k], windows = c->in[k] * c->in[k] / c->squares[k];
@@ -152,14 +155,15 @@ static double time_scale(const struct fl_clock *c, const struct fl_price *p)
 				(c->open_ns - delay) : 1;
 }
 
-/* Of windows, that to begin them takes half as long again, or no time, is as likely. */
+/* What it takes to begin a window may be off by half. */
 static double unsure_time(const struct fl_clock *c, const struct fl_price *p)
 {
 	return pow((p->unsure_ns * c->counted + p->window_ns / 2 * c->windows) /
 		   c->open_ns, 2);
 }
 
-/* All time, as a window's calls were weighed by a price that is known better since. */
+/* All time, for calls of windows that were weighed by earlier prices, when the price is known
+ * better now. */
 static double all_time(const struct fl_clock *c, const struct fl_price *p)
 {
 	return time_scale(c, p) * (c->open_ns - c->delay_ns);
@@ -192,7 +196,7 @@ struct told {
 	double price, variance;
 };
 
-/* The hand that keeps step with time best. */
+/* The price as told by the hand that keeps step with time best. */
 static struct told price_by_hands(const struct fl_clock *c, const struct fl_price *p)
 {
 	struct told told = { 0, HUGE_VAL };

@@ -12,12 +12,12 @@
 #define FL_TIME FL_HANDS		/* is a hand, too: the last one */
 #define FL_N_HANDS (FL_HANDS + 1)
 
-/* Sums over windows, of what these stand for. The caller has `all` of the hands. */
+/* Sums over windows, each weighed by what it stands for. The caller fills in `all`. */
 struct fl_clock {
-	double windows, counted, open_ns;	/* as they are */
+	double windows, counted, open_ns;	/* not weighed */
 	double delay_ns;			/* in open_ns, by prices of that time */
 	double behind;				/* calls of the gauge behind windows */
-	double stood_ns;			/* open_ns, times what each stands for, as: */
+	double stood_ns;			/* open_ns, weighed; so are: */
 	double in[FL_N_HANDS], squares[FL_N_HANDS];	/* ticks in windows; their squares */
 	double beside[FL_HANDS];		/* products of ticks and time */
 	double all[FL_N_HANDS];			/* ticks, and time, in all */
@@ -27,21 +27,21 @@ struct fl_clock {
 	} gauged;
 };
 
-/* Of a function that is counted in windows alone, likewise. */
+/* The same sums of a function that is counted in windows alone. */
 struct fl_called {
 	double n;				/* calls */
-	double stood, squares, with[FL_N_HANDS];	/* times what they stand for; squares,
+	double stood, squares, with[FL_N_HANDS];	/* calls, weighed; their squares, and
 							 * products with ticks */
 };
 
-/* By how much a count, and a window, hold up the program; and what the shortest call takes
- * that is not counted. */
+/* How long a count, which may be off by `unsure_ns`, and a window hold up the program; and how
+ * long the shortest call takes that is not counted. */
 struct fl_price {
 	double count_ns, unsure_ns, window_ns, call_ns;
 };
 
-/* A window, or some that lie side by side: time, and ticks of hands, and calls of all that
- * is counted there alone; and the time that it stands for, as it was asked for. */
+/* A window, or some that lie side by side: its time; ticks of hands; calls of all functions
+ * that are counted in windows alone; and the time that it stands for, as it was asked for. */
 struct fl_ticks {
 	double windows, open_ns, counted, ticks[FL_HANDS], stands_ns;
 	struct {
@@ -58,8 +58,8 @@ struct fl_clock fl_clock_since(const struct fl_clock *, const struct fl_clock *b
 /* What hands and the gauge tell of the price. */
 void fl_clock_price(const struct fl_clock *, struct fl_price *);
 
-/* Calls in windows times `by` are all. How far off that may be, as a part: in all, and of it
- * as what prices are unsure of, which is alike in whatever is told by them. */
+/* Calls in windows times `by` are all calls. `off` is the part by which that may be off in all.
+ * `alike` is the part of it that unsure prices make, which is alike in all that they tell. */
 struct fl_scale {
 	double by, off, alike;
 };

@@ -97,7 +97,7 @@ static void print_stores(const struct fl_findings *f)
 	puts("`two halves` is the control: each of its runs must fail.\n");
 }
 
-/* What stands side by side. */
+/* The columns that stand side by side. */
 static const struct column {
 	uint8_t way;
 	const char *head;

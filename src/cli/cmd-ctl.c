@@ -1,7 +1,7 @@
 /*
  * cmd-ctl.c - flick ctl: change what is recorded while the program runs.
  *
- * Asks who records the process (ctl.c, which has the protocol), and prints the answer. A
+ * Asks the recorder of the process (ctl.c, which has the protocol), and prints the answer. A
  * file of requests is one change: all of it is committed, or nothing is.
  */
 #include <errno.h>
@@ -27,8 +27,8 @@ static const struct fl_option options[] = {
 
 /* ---- who records it ------------------------------------------------------------------ */
 
-/* In another pid namespace, whose directories these may be, too, a number is another
- * process's. */
+/* Is the process of this pid namespace? Another namespace may use the same directories, and
+ * there the number is another process's. */
 static bool counts_as_here(int pid)
 {
 	struct stat own, its;
@@ -42,7 +42,8 @@ static bool counts_as_here(int pid)
 	return its.st_ino == own.st_ino && its.st_dev == own.st_dev;
 }
 
-/* Whoever answers there is this user, or root; root trusts who has made the directory. */
+/* Is the one that answers there this user, or root? Root trusts the user who has made the
+ * directory. */
 static bool is_trusted(int fd, unsigned int uid)
 {
 	struct ucred who;
@@ -169,7 +170,7 @@ static int gather_lines(struct lines *l, FILE *from, const char *name)
 	return 0;
 }
 
-/* They are one change. */
+/* Lines of a file are one change. */
 static int ask_lines(FILE *f, const struct lines *l, const char *name)
 {
 	if (ask(f, "begin", SHOW_NOTHING))
@@ -183,8 +184,8 @@ static int ask_lines(FILE *f, const struct lines *l, const char *name)
 	return ask(f, "commit", SHOW_ALL);
 }
 
-/* All of it is read before anybody is asked: who records lets go who says nothing for long,
- * and a person types slowly. */
+/* All of it is read before the recorder is asked: a recorder lets a client go that says nothing
+ * for long, and a person types slowly. */
 static int read_file(struct lines *l, const char *name)
 {
 	FILE *from = strcmp(name, "-") ? fopen(name, "re") : stdin;
@@ -243,7 +244,7 @@ static int ask_words(FILE *f, char **words, int n)
 
 static int recorder;			/* the socket, for end_session() */
 
-/* Who waits for a recorder that does not answer sends a third one: timeout(1) sends two. */
+/* The third signal ends a wait for a recorder that does not answer: timeout(1) sends two. */
 static void end_session(int signal_)
 {
 	static const char request[] = "session end\n";
@@ -257,8 +258,8 @@ static void end_session(int signal_)
 	errno = error;
 }
 
-/* It lasts until this process is told to end, or the recording ends: then what it has seen is
- * printed. Or somebody drops it. */
+/* The session lasts until this process is told to end, or the recording ends: then what the
+ * session has seen is printed. Or somebody drops it. */
 static int keep_session(FILE *f)
 {
 	struct sigaction end = { .sa_handler = end_session, .sa_flags = SA_RESTART };

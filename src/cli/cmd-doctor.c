@@ -137,7 +137,7 @@ static void check_memfd(struct finding *f)
 		close(fd);
 }
 
-/* How code can be written: the first that works is taken. */
+/* How code can be written: the first way that works is taken. */
 static void check_text(struct finding *f)
 {
 	bool can_protect = !fl_text_probe("mprotect"), can_alias = !fl_text_probe("alias");
@@ -167,7 +167,7 @@ static int end_at_once(void *arg)
 	return 0;
 }
 
-/* In a program, whose child the one outside is not. */
+/* A child stands for the program, whose child the process outside is not. */
 static bool can_wait_outside(void)
 {
 	int status = 1, pid = fork();
@@ -338,7 +338,7 @@ static enum severity print_sites(const struct fl_survey *s, struct fl_refusals *
 	return usable + unnamed ? OK : NO;
 }
 
-/* Nothing is loaded into it. What has libflick.a in it needs nothing. */
+/* Nothing can be loaded into a static program. One that has libflick.a in it needs nothing. */
 static bool print_static(const char *path)
 {
 	struct finding f;
@@ -365,7 +365,7 @@ static bool print_privileged(const char *path)
 	return true;
 }
 
-/* What runs of a script is its interpreter. */
+/* A script's interpreter is what runs. */
 static enum severity print_file(const char *path)
 {
 	struct fl_refusals refusals = { .n = 0 };

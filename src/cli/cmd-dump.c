@@ -58,8 +58,8 @@ static const struct fl_option options[] = {
 
 /* ---- the tree --------------------------------------------------------------------- */
 
-/* As it was recorded, else made from the trace, else of samples of stacks. As a dumper's
- * write. */
+/* The tree as it was recorded, else made from the trace, else of samples of stacks. Returns as
+ * a dumper's write does. */
 static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 {
 	d->tree->name = "tree";
@@ -73,7 +73,7 @@ static int load_tree(struct fl_dump *d, struct flick_rows *rows)
 	return fl_stacks_load(d->store, d->dir, rows, d->why);
 }
 
-/* What dumpers take for granted. 0 or -1 with `why` filled. */
+/* Arrange the tree as dumpers take for granted. 0 or -1 with `why` filled. */
 static int arrange_tree(struct fl_dump *d)
 {
 	const struct flick_rows *r = d->tree->result;
@@ -127,7 +127,7 @@ static int close_output(struct fl_dump *d)
 	return -1;
 }
 
-/* Of what is small nobody has to know. */
+/* A small output needs no word. */
 static void say_size(uint64_t bytes)
 {
 	const bool is_large = bytes >= 1000000000;

@@ -157,7 +157,7 @@ static int take_pointer(void *arg, uintptr_t at, uint32_t type, const char *name
 	return 0;
 }
 
-/* What the loader would look for. */
+/* A pointer is named by the function that the loader would look for. */
 static bool name_pointer(struct listing *l, uintptr_t at, struct fl_symbol *symbol)
 {
 	size_t n;
@@ -207,7 +207,8 @@ static uint32_t row_of_function(const struct listing *l, const struct fl_hash *b
 	return 0;
 }
 
-/* Parts of a function may stand before it. */
+/* Count exits with their functions' rows, which may come later: parts of a function may stand
+ * before it. */
 static void take_exits(struct listing *l, const struct fl_hash *by_function)
 {
 	size_t kept = 0;
@@ -274,7 +275,7 @@ static void print_json(const struct listing *l, const struct row *r, const char 
 		       fl_tactic_names[r->tactic]);
 }
 
-/* A reason behind it is not cut. */
+/* The name is cut; a reason behind it is not. */
 static void print_line(const struct row *r, const char *function, size_t width)
 {
 	char kind[32];
@@ -354,7 +355,7 @@ static int tell(const struct listing *l)
 	return FL_EXIT_WELL;
 }
 
-/* Of the one function that was named. */
+/* The path of the one function that was named. */
 static int print_path(const struct listing *l)
 {
 	const struct row *of = NULL;

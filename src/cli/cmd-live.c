@@ -3,8 +3,8 @@
  *
  * Hides what becomes of the program and of the terminal. The screen is opened when the
  * program is let go, so what is wrong before is said on a terminal as it was; it is closed
- * whatever ends. Who leaves (q) leaves the program as it is without flick: its probes go
- * off by themselves. Where a signal asks flick to end, the program has got it as well, and
+ * whatever ends. A user who leaves (q) leaves the program as it is without flick: its probes
+ * go off by themselves. Where a signal asks flick to end, the program has got it as well, and
  * has a moment to end with it.
  */
 #include <fcntl.h>
@@ -71,7 +71,7 @@ static const struct fl_option options[] = {
 
 /* ---- while it runs ----------------------------------------------------------------- */
 
-/* It was asked to end, and has not: it is left as it is. */
+/* The program was asked to end, and has not: it is left as it is. */
 static bool is_overdue(struct wish *w)
 {
 	if (!fl_target_is_to_end() || w->o.pid)
@@ -112,7 +112,7 @@ static bool turn(void *watcher, struct fl_session *s)
 	return fl_live_screen_turn(&w->live) || leave_it(w, s);
 }
 
-/* Who has not left sees the last of it. */
+/* A user who has not left sees the last of the program. */
 static void over(void *watcher, struct fl_session *s)
 {
 	struct wish *w = watcher;
@@ -131,7 +131,7 @@ static const struct fl_watch watch = { turn, over };
 
 /* ---- before and after ---------------------------------------------------------------- */
 
-/* Not one of the three that every program has. */
+/* Open it as none of the three descriptors that every program has. */
 static int open_output(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666), high;
@@ -146,7 +146,7 @@ static int open_output(const char *path)
 	return high;
 }
 
-/* Of a program that has ended an empty file is nothing to keep. */
+/* An empty file of a program that has ended is not worth keeping. */
 static void tell_output(const struct wish *w, const struct fl_session *s)
 {
 	struct stat f;
@@ -182,7 +182,7 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv, struct wish *w
 	if (fl_args_take(&a, w) || fl_selection_ready(w->o.selection))
 		return -1;
 	if (w->o.pid && fl_attach_is_recorded(w->o.pid))
-		w->all = true;		/* what is sampled one recorder alone can say */
+		w->all = true;		/* one recorder alone can say what is sampled */
 	if (w->o.budget_text && w->all) {
 		fl_say("--budget=%s is for sampling: it cannot be used with --all",
 		       w->o.budget_text);

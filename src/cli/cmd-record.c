@@ -153,8 +153,8 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 	return -1;
 }
 
-/* What each of several readers found must be brought together; or one reads, and shares with
- * the others what it has read, if nobody else wants it in order. */
+/* The finds of several readers must be merged. Or one reader alone reads, and shares the work
+ * of analysis `cache` with other threads, if no other analysis wants the same in order. */
 static int check_readers(struct fl_session_options *o)
 {
 	uint32_t threads = o->readers;
@@ -190,7 +190,7 @@ static bool has_others(const struct fl_session_options *o)
 	return has;
 }
 
-/* Beside accesses a tree is theirs: times are of a program that tells all of them. */
+/* Beside accesses a tree is of accesses: times would be of a program that tells them all. */
 static int join_tree(struct fl_session_options *o)
 {
 	struct fl_use *cache = fl_session_find_use(o, "cache");
@@ -210,8 +210,8 @@ static int join_tree(struct fl_session_options *o)
 	return 0;
 }
 
-/* Second bodies tell paths and accesses; their entries are off, but where a tree is asked
- * for. */
+/* Second bodies tell paths and accesses; probes at their entries are off, except where a tree
+ * is asked for. */
 static int use_bodies(struct wish *w)
 {
 	struct fl_session_options *o = &w->o;
@@ -260,7 +260,7 @@ static int check_running(const struct fl_session_options *o, int n_words)
 	return -1;
 }
 
-/* What is sampled, and what windows stand for, one recorder alone can say. */
+/* One recorder alone can say what is sampled, and what windows stand for. */
 static int check_second(struct wish *w)
 {
 	w->is_second = w->o.pid && fl_attach_is_recorded(w->o.pid);
@@ -312,8 +312,8 @@ static int record(struct fl_session *s, const struct fl_session_options *o)
 	return status == FL_EXIT_WELL ? fl_session_finish(s) : status;
 }
 
-/* Of its own accord flick times calls; where none can be timed it counts them.
- * The target that was told so has run nothing but its loader: start again. */
+/* Without an option flick times calls; where none can be timed it counts them. A target that
+ * was told QUIT for that has run nothing but its loader: it is started again. */
 static int record_or_count(struct fl_session *s, struct fl_session_options *o)
 {
 	int status = record(s, o);

@@ -146,7 +146,7 @@ static int say_idle(const struct fl_selection *s, const struct fl_scope *in)
 	return text ? -1 : 0;
 }
 
-/* As when it was recorded, by any name of a function. */
+/* Match as recordings do, by any name of a function. */
 static int mark_one(struct wish *w, struct fl_candidate *c, unsigned char *mark)
 {
 	char *simple = fl_name_simple(c->names[0]);

@@ -151,7 +151,7 @@ static int run_all(const struct request *r, struct fl_tally *sum, bool *shown)
 			print_line(p.test, &v);
 		p.done++;
 		add(sum, &v.tally);
-		/* Where one of both was never met, nothing has been shown. */
+		/* Where old or new code was never met, nothing has been shown. */
 		*shown &= v.skipped || (v.tally.old && v.tally.new);
 	}
 	return 0;

@@ -2,18 +2,19 @@
  * contexts.c - who called whom, as samples saw it: result `stacks` of a sampled recording.
  *
  * Each chain of calls is a way from a root of the tree to the function that a sample stood in.
- * The sample's time is that function's own there, as much as its self time in `latency` has of
- * it: so over all the tree self times of a function add up to that.
+ * The sample's time is that function's own there, as far as the function's self time in
+ * `latency` has it: so over all the tree a function's self times add up to that self time.
  *
- * A sample has a part of its thread's stack. Where that ends before the outermost call, who
- * called is taken from other samples as long as these agree: as long as a function has one
- * caller, but for those that it has called itself, however far. Where it has several, and one
- * function is in all ways to it (ways.c), it goes on from there, above a context without a
- * function. Samples of the same program tell: in a process tree, what many programs share
- * is called by others in each, as __libc_start_main by their entries. If that comes to who was
- * called by nobody the chain is whole; else it stands below such a context, as does what stood
- * in a function and has no chain. What calls itself may have done so any number of times there;
- * these calls are not made up.
+ * A sample has a part of its thread's stack. Where that part ends before the outermost call,
+ * callers are taken from other samples as long as these agree: as long as a function has one
+ * caller, except those that it has called itself, however far. Where a function has several
+ * callers, and one function is in all ways to it (ways.c), the chain goes on from that one,
+ * above a context without a function. Samples of the same program tell: in a process tree,
+ * functions that many programs share have other callers in each, as __libc_start_main has the
+ * programs' entries. A chain that comes to a function which nobody called is whole; any other
+ * stands below a context without a function, and so does a sample that has no chain. A function
+ * that calls itself may have done so any number of times in the missing part; these calls are
+ * not made up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static const struct flick_column columns[] = {
 };
 enum { ID, PARENT, FUNCTION, TOTAL, SELF, SAMPLES, SELF_SAMPLES, N_COLUMNS };
 
-/* Sums go up from the last one, as who called is before what it called. */
+/* Sums go up from the last context, because a caller stands before what it called. */
 int fl_contexts_rows(const struct fl_contexts *c, struct flick_rows *r)
 {
 	uint64_t *cells = calloc(c->n + 1, N_COLUMNS * sizeof(*cells));
@@ -83,7 +84,7 @@ int fl_contexts_rows(const struct fl_contexts *c, struct flick_rows *r)
 
 /* ---- chains of functions ------------------------------------------------------------- */
 
-/* Who called a function, of all chains of a program: 1 + a function, or one of these. */
+/* The caller of a function in all chains of a program: 1 + a function, or one of these. */
 enum { NOT_SEEN, NOBODY = UINT32_MAX - 1, SEVERAL = UINT32_MAX };
 
 struct folded {
@@ -106,7 +107,7 @@ static void add_step(struct folded *d, uint32_t function)
 		d->steps[d->n++] = function;
 }
 
-/* A function that has probes of its compiler's may be told as one that was put into itself. */
+/* A function that has probes of its compiler's may be told as one inlined into itself. */
 static void add_place(struct folded *d, uint32_t place)
 {
 	const uint32_t *first = &d->in->first[place];
@@ -120,7 +121,7 @@ static void add_place(struct folded *d, uint32_t place)
 	}
 }
 
-/* False: it did not stand in the program's own code. */
+/* False: the chain's sample did not stand in the program's own code. */
 static bool find_steps(struct folded *d, const struct fl_chain *chain)
 {
 	const uint32_t *place = &d->in->chains->steps[chain->first];
@@ -155,8 +156,8 @@ static void note_callers(struct folded *d, const struct fl_chain *chain)
 	d->failed |= fl_ways_begin(&d->ways, d->steps[d->n - 1]) != 0;
 }
 
-/* As far as samples agree. Is the chain whole then, but for gaps? Functions that were seen to
- * be called by one another alone lead nowhere. */
+/* Go on to callers as far as samples agree. Is the chain whole then, except for gaps? Functions
+ * that were seen to be called by one another alone lead nowhere. */
 static bool go_out(struct folded *d, uint32_t *gaps)
 {
 	enum { FARTHEST = 256 };
@@ -199,8 +200,8 @@ static void add_time(struct folded *d, uint32_t context, uint64_t periods, uint6
 	d->tree.of[context - 1].samples += samples;
 }
 
-/* What is met when there are more contexts than anybody looks at stands in none that is
- * known. */
+/* A chain that is met when there are more contexts than anybody looks at is left out: its
+ * samples then stand in no known context (add_left). */
 static void add_chain(struct folded *d, const struct fl_chain *chain)
 {
 	enum { MOST = 1 << 18 };
@@ -230,8 +231,8 @@ static void add_chain(struct folded *d, const struct fl_chain *chain)
 		ends->completed += chain->samples;
 }
 
-/* What is in no chain is of code that the program has made itself, was met when there was no
- * memory for chains, or had too many contexts. */
+/* A sample is in no chain of the tree if it stood in code that the program has made itself, if
+ * there was no memory for its chain, or if there were too many contexts. */
 static void add_left(struct folded *d)
 {
 	const struct fl_profile_samples *self = &d->p->self;
@@ -255,7 +256,7 @@ static uint64_t *copy_samples(const struct fl_profile_samples *from)
 	return to;
 }
 
-/* Of one program, from its first chain on. */
+/* Add the chains of one program, from its first one on. */
 static void add_program(struct folded *d, uint32_t first, unsigned char *is_added)
 {
 	const struct fl_chains *c = d->in->chains;

@@ -8,7 +8,7 @@
 #include "cli/chains.h"
 #include "cli/profile.h"
 
-/* A function that was called by who is in the context above it. */
+/* A context is a function as called from the context above. */
 struct fl_contexts {
 	struct fl_context {
 		uint32_t above;			/* 1 + index, a lower one; 0: none */
@@ -18,13 +18,13 @@ struct fl_contexts {
 	uint32_t n;
 	struct fl_hash by_function;
 };
-/* 1 + the context of a function in context `above` - 1, or of none in 0; 0: no memory. */
+/* 1 + the context of a function in context `above` - 1, or, for 0, in none; 0: no memory. */
 uint32_t fl_contexts_of(struct fl_contexts *, uint32_t above, uint32_t function);
-/* A row each, of which the cells are the caller's. 0 or -ENOMEM. */
+/* A row for each context; the cells are then the caller's. 0 or -ENOMEM. */
 int fl_contexts_rows(const struct fl_contexts *, struct flick_rows *);
 void fl_contexts_free(struct fl_contexts *);
 
-/* Who stands where: a place is in a function's code, in its own, or where that was inlined. */
+/* A place is in a function's code: in its own, or where the function was inlined. */
 struct fl_stand {
 	uint32_t place, noted, function;
 };
@@ -36,7 +36,7 @@ struct fl_stood {
 };
 /* The tree of a recording; self is known. 0 or -ENOMEM. */
 int fl_contexts_gather(struct fl_profile *, const struct fl_stood *);
-/* Why a recording has none, as a sentence for people; NULL: it has one. */
+/* Why a recording has no tree, as a sentence for people; NULL: it has one. */
 const char *fl_contexts_lack(const struct fl_session *);
 
 #endif

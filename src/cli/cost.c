@@ -2,9 +2,9 @@
  * cost.c - what a recording has cost the program.
  *
  * Samples of the program counter that stood in flick's own code are flick's cost: of
- * probes, or of what the agent does when modules come. That grows with modules, not with
- * the program's time. What no sample shows, as a jump or the sample itself, was measured
- * at the start, and is told by how many there were.
+ * probes, or of the agent's work when modules come. The agent's work grows with modules,
+ * not with the program's time. No sample shows a jump, or the sample itself: the price of
+ * each was measured at the start, and is multiplied by how many there were.
  */
 #include <math.h>
 #include <string.h>
@@ -14,9 +14,9 @@
 #include "cli/own.h"
 #include "os/os.h"
 
-enum { FEW = 100 };			/* samples; a tenth either way says nothing */
-/* Of the program's time; where calls are so short that it would be more, a core jumps beside
- * what they do. */
+enum { FEW = 100 };			/* samples, of which a tenth is chance */
+/* The most that jumps take of the program's time. Where calls are so short that jumps would
+ * take more, a core runs them beside the calls. */
 #define MOST_JUMPS (1 / 8.0)
 
 /* CPU time, in nanoseconds. */
@@ -44,8 +44,8 @@ int fl_cost_count(struct fl_session *s)
 	return err;
 }
 
-/* What stood in flick's code until then, the agent's work, is kept; of the program's own time
- * nothing was recorded. */
+/* Samples of the agent's work until then are kept. All others are dropped, because nothing
+ * of the program was recorded until then. */
 void fl_cost_begin(struct fl_session *s)
 {
 	struct fl_pcs before = { 0 };
@@ -61,7 +61,8 @@ void fl_cost_begin(struct fl_session *s)
 	fl_sampler_forget(s->sampler);
 }
 
-/* Of one that has ended, and is nobody's child here, nothing more is known than was seen. */
+/* A process that has ended and is not our child tells nothing more: what was seen last
+ * stands. */
 void fl_cost_look(struct fl_session *s)
 {
 	uint64_t now = fl_os_process_ns(s->pid);
@@ -87,7 +88,8 @@ static double ns_of(uint64_t samples)
 	return (double)samples * (double)fl_sampler_period_ns();
 }
 
-/* Nobody's samples show it. What was sampled before `go` is not in the program's time. */
+/* No sample shows time in the kernel. `early_work` was sampled before `go`, and is not in
+ * target_ns. */
 uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 {
 	const double some = 0.1;		/* less of it may be chance */
@@ -101,7 +103,7 @@ uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 	return (uint64_t)kernel;
 }
 
-/* Of a cost that is more than the program itself a tenth more or less says enough. */
+/* Where probes took twice as long as the program itself, fewer samples say enough. */
 static bool are_few(double program_ns, double own_ns)
 {
 	double most = ns_of(FEW);
@@ -109,8 +111,8 @@ static bool are_few(double program_ns, double own_ns)
 	return program_ns < most / 10 || (program_ns < most && own_ns < 2 * program_ns);
 }
 
-/* CPU time of what switches probes, beside the program. Where it is nobody's child, or a
- * thread of the program's, what it says itself. */
+/* CPU time of what switches probes, beside the program. Where that is not our child, or is a
+ * thread of the program, its own word is all there is. */
 static double watch_ns(const struct fl_session *s)
 {
 	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
@@ -121,7 +123,7 @@ static double watch_ns(const struct fl_session *s)
 	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
 }
 
-/* What of that the program would have had. */
+/* The part of that time that the program would have had. */
 static double switching_ns(const struct fl_session *s)
 {
 	double wall_ns = (double)(s->drained.wall_ns - s->go.wall_ns);
@@ -131,9 +133,9 @@ static double switching_ns(const struct fl_session *s)
 					    load_relaxed(&s->shared->seldom.shared_cpus));
 }
 
-/* What passes the budget and the stake by less is chance. Most may be of the first second, as
- * what is called is not known then; a program of less has no other. What stays, whatever the
- * budget is, is named. */
+/* Less than `some` times the budget and the stake may be chance. Most of the cost may come
+ * from the first second, when it is not known yet what is called how often; a shorter program
+ * has no other second. Costs that no budget can lower are named. */
 static void tell_passed(const struct fl_session *s, const struct costs *c, char out[112])
 {
 	const uint64_t second_ns = 1000000000;
@@ -160,8 +162,8 @@ static void tell_passed(const struct fl_session *s, const struct costs *c, char 
 }
 
 /* A sample that stands where calls are counted may wait for what the program would have
- * waited for, too: by how much that held it up is known better, where there is a budget, and
- * all that counts is in that. */
+ * waited for, too. With a budget, the time by which counts held up the program is known
+ * better; but that time covers no points, which are counted whatever they cost. */
 static double own_ns(const struct fl_session *s)
 {
 	double counts = ns_of(s->pcs.counts);
@@ -171,9 +173,9 @@ static double own_ns(const struct fl_session *s)
 	return ns_of(others) + (held < counts ? held : counts);
 }
 
-/* The program's own CPU time. Samples see none of the kernel's part of it; where all of it
- * is known, it is what flick has not used. Jumps are in neither's code, nor is what a sample
- * takes. */
+/* The program's own CPU time. Samples see none of the kernel's part. Where the process's
+ * whole CPU time is known, the program's is what flick has not used. Jumps and samples take
+ * time that samples do not show in flick's code: they are subtracted, too. */
 static double program_ns(const struct fl_session *s, const struct costs *c)
 {
 	double own = c->probes_ns + ns_of(s->pcs.work) + c->jumps_ns + c->samples_ns;
@@ -204,9 +206,9 @@ static double mean_ns(const struct fl_pcs *pcs)
 	return ns_of(periods > pcs->taken ? periods : pcs->taken) / (double)pcs->taken;
 }
 
-/* How far it may be off. A core runs a short call and its probes at once: samples tell
- * where it stood, and not what it would have done without them. Of others chance alone:
- * of n samples their root. */
+/* How far the cost may be off. A core runs a short call and its probes at the same time:
+ * samples tell where the core stood, not what it would have done without probes. With longer
+ * calls the error is chance alone: of n samples, the root of n. */
 static void tell_error(const struct flick_rows *rows, double own_ns, double program,
 		       double each_ns, char out[80])
 {
@@ -228,10 +230,10 @@ static void say_share(const char *name, double part, char *to, size_t room)
 		snprintf(to + n, room - n, "%s %.1f, ", name, part);
 }
 
-/* Of the program's own CPU time, in percent. What the reader does on another core
- * does not take the program's time, and is told apart; so is what the agent did when
- * modules came, as a program of a second may load as many as one of a day. What tells
- * of accesses or paths is woven into bodies: its samples are the program's own. */
+/* In percent of the program's own CPU time. The reader works on another core, does not
+ * take the program's time, and is told apart. So is the agent's work when modules came,
+ * because a program of a second may load as many as one of a day. Code that tells of
+ * accesses or paths is woven into bodies: its samples are taken for the program's own. */
 void fl_cost_tell(struct fl_session *s)
 {
 	struct costs c = take_costs(s);

@@ -56,7 +56,7 @@ static bool take_list(const char *at, cpu_set_t *set)
 	return !at[-1];
 }
 
-/* All that this process may choose from: more than it has now, perhaps. */
+/* All CPUs that this process may choose from: perhaps more than it has now. */
 static int find_usable(const cpu_set_t *own, cpu_set_t *all)
 {
 	memset(all, 0xff, sizeof(*all));

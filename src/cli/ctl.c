@@ -1,8 +1,8 @@
 /*
- * ctl.c - `flick ctl` speaks with who records: the side of who records.
+ * ctl.c - `flick ctl` speaks with the recorder: the recorder's side.
  *
  * Hides the socket: where it stands, who may connect, and what a client may do that is
- * slow, broken or malicious. What changes is change.c's.
+ * slow, broken or malicious. Changes themselves are change.c's.
  *
  * PROTOCOL	Requests are lines; each is answered by lines that begin with a blank, and
  *		one last that begins with `ok ` or `no `.
@@ -64,7 +64,7 @@ struct client {
 	bool is_over;			/* no more is answered; it goes when `out` is written */
 	bool owns;			/* it began a change of its own */
 	enum waiting { NOTHING, BEGIN, ANSWER, RESULT } waits;
-	uint32_t answers;		/* the one to its commit is behind so many */
+	uint32_t answers;		/* so many come before the one to its commit */
 	char *text;			/* of the session that is to begin, or whose result it
 					 * waits for: a request's end; NULL */
 	bool has_session;		/* one began with it, and ends with it */
@@ -103,7 +103,8 @@ bool fl_ctl_path(char path[108], int i, unsigned int uid, int pid)
 	return (size_t)snprintf(path + n, 108 - n, "/%d", pid) < 108 - n;
 }
 
-/* Of this user alone: who else may write there could put another socket in its place. */
+/* Is the directory this user's alone? Another who may write there could put another socket in
+ * place of flick's. */
 static bool is_own_directory(const char *path)
 {
 	struct stat st;
@@ -122,7 +123,7 @@ static struct sockaddr_un socket_at(const char *path)
 	return at;
 }
 
-/* Somebody listens there. */
+/* Does somebody listen there? */
 static bool is_listened_at(const char *path)
 {
 	const struct sockaddr_un at = socket_at(path);
@@ -134,8 +135,8 @@ static bool is_listened_at(const char *path)
 	return is;
 }
 
-/* What stands there is of a recorder that was killed: there is one a process. Or it is in
- * another pid namespace, where that number is another process's, and lives. */
+/* A socket that stands there is of a recorder that was killed, because each process has one. Or
+ * its recorder lives in another pid namespace, where another process has that number. */
 static int listen_at(const char *path)
 {
 	const struct sockaddr_un at = socket_at(path);
@@ -154,8 +155,9 @@ static int listen_at(const char *path)
 	return -1;
 }
 
-/* It is of a recorder that was killed: nobody listens, and the process has gone. One of another
- * pid namespace, whose processes have no numbers here, listens a moment after it is there. */
+/* Is the socket of a recorder that was killed? Then nobody listens, and the process has gone. A
+ * recorder in another pid namespace, whose processes have no numbers here, listens a moment
+ * after its socket is there. */
 static bool is_dead_socket(const char *path, const char *pid)
 {
 	enum { MOMENT = 60 };
@@ -167,7 +169,7 @@ static bool is_dead_socket(const char *path, const char *pid)
 	return !is_listened_at(path);
 }
 
-/* Some of them each time: who has left a thousand waits for none to start. */
+/* Remove dead sockets, some each time: so a thousand of them hold up nobody's start. */
 static void remove_left(const char *directory)
 {
 	enum { SOME = 64 };
@@ -215,8 +217,8 @@ void fl_ctl_open(struct fl_session *s)
 static void reply(struct client *k, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* What moves a cursor, or ends a line, is written out: of four letters for each byte a line is
- * no longer than a client has room for. "": there is no memory. */
+/* A byte that moves a cursor, or ends a line, is written out, in up to four letters: still a
+ * line is no longer than a client has room for. "": there is no memory. */
 static size_t print_line(char line[FL_CTL_LINE], const char *text)
 {
 	FILE *to = fmemopen(line, FL_CTL_LINE, "w");
@@ -230,7 +232,7 @@ static size_t print_line(char line[FL_CTL_LINE], const char *text)
 	return strlen(line);
 }
 
-/* What a client does not read has a bound; then it is let go. */
+/* Replies that a client does not read have a bound; beyond it the client is let go. */
 static void reply(struct client *k, const char *format, ...)
 {
 	char text[FL_CTL_LINE / 4 - 1], line[FL_CTL_LINE];
@@ -328,7 +330,7 @@ static void take_stage(struct fl_ctl *c, struct client *k, char *text)
 		tell_sum(k, c->s, &sum);
 }
 
-/* Of one function a line. */
+/* A line for each function. */
 struct listing {
 	struct client *k;
 	const struct fl_session *s;
@@ -490,7 +492,7 @@ static void end_commit(struct fl_ctl *c, struct client *k)
 	k->has_session &= !is.error || fl_change_session_of(c->s, k);
 }
 
-/* What was counted up to now is to be known first, which may take a moment. */
+/* Counts up to now are to be known first, which may take a moment. */
 static void wait_to_tell(struct client *k, enum waiting for_, const char *text)
 {
 	free(k->text);
@@ -585,7 +587,7 @@ static void reply_lines(struct client *k, char *text)
 			reply(k, " ... and more, which there is no room for");
 }
 
-/* Its lines, as many as there is room for. 0, or -1 and it is said why. */
+/* Reply with a session's lines, as many as there is room for. 0, or -1 and it is said why. */
 static int tell_table(struct fl_ctl *c, struct client *k, const char *name)
 {
 	char *text = NULL, why[FL_WHY];
@@ -621,7 +623,8 @@ static void tell_list(struct fl_ctl *c, struct client *k, const char *glob)
 	free(text);
 }
 
-/* Who asked for his own has what he wants: it ends. */
+/* Reply with a session's result. A client that asked for its own session's has what it wants:
+ * the session ends. */
 static void end_result(struct fl_ctl *c, struct client *k)
 {
 	const char *own = fl_change_session_of(c->s, k);
@@ -738,7 +741,7 @@ static void drop_client(struct fl_ctl *c, struct client *k)
 	c->n--;
 }
 
-/* Whole lines, one after the other; behind a commit they wait for its answer. */
+/* Answer whole lines, one after the other; lines behind a commit wait for its answer. */
 static void take_lines(struct fl_ctl *c, struct client *k)
 {
 	char *end;
@@ -770,7 +773,7 @@ static bool is_allowed(int fd)
 	       (who.uid == geteuid() || who.uid == 0);
 }
 
-/* One that has said nothing for a while makes room. */
+/* A free slot, or that of a client which has said nothing for a while, and makes room. */
 static struct client *find_slot(struct fl_ctl *c, uint64_t now)
 {
 	struct client *oldest = NULL;
@@ -840,7 +843,7 @@ static void write_some(struct client *k, uint64_t now)
 	k->since_ns = now;
 }
 
-/* If it is time. */
+/* End a client's wait, if it is time. */
 static void end_waiting(struct fl_ctl *c, struct client *k, uint64_t now)
 {
 	bool is_late = now - k->since_ns > ANSWER_NS;
@@ -925,8 +928,8 @@ void fl_ctl_turn(struct fl_session *s)
 	}
 }
 
-/* The recording has ended, and its sessions with it: owners are told what these have seen. Slow
- * ones are waited for, all of them until then. */
+/* The recording has ended, and its sessions with it: owners are told what their sessions have
+ * seen. Slow clients are waited for, all of them together until `until_ns`. */
 static void end_client(struct fl_ctl *c, struct client *k, uint64_t until_ns)
 {
 	enum { LOOK_MS = 20 };

@@ -1,5 +1,5 @@
 /*
- * ctl.h - private to cli/: `flick ctl` speaks with who records (ctl.c).
+ * ctl.h - private to cli/: `flick ctl` speaks with the recorder (ctl.c).
  */
 #ifndef FL_CTL_H
 #define FL_CTL_H
@@ -9,15 +9,15 @@
 /* A line of a request, with its newline; more is refused. */
 enum { FL_CTL_LINE = 4096 };
 
-/* Where who records process `pid` is asked: beside other sockets of user `uid`, in the
+/* Where the recorder of process `pid` is asked: beside other sockets of user `uid`, in the
  * directory that the i-th place (0, 1) names. False: no such place. */
 bool fl_ctl_path(char path[108], int i, unsigned int uid, int pid);
 
 struct fl_ctl;
-/* Whoever is the same user, or root, may ask from now on: once the target runs. Where
- * there is no place for a socket nobody can, which is told to nobody but who asks. */
+/* The same user, or root, may ask from now on: once the target runs. Where there is no place
+ * for a socket nobody can ask, which only those are told who try. */
 void fl_ctl_open(struct fl_session *);
-/* Of the session's loop: answer what has come. */
+/* For the session's loop: answer what has come. */
 void fl_ctl_turn(struct fl_session *);
 void fl_ctl_close(struct fl_session *);
 

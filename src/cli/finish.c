@@ -177,7 +177,7 @@ struct fl_shm_site fl_session_site(const struct fl_session *s, uint32_t i)
 	const struct fl_shm_site now = fl_site_copy(&s->sites[i]);
 	struct fl_shm_site site = s->functions.sites[i];
 
-	/* There are fewer of them than the region has room for. */
+	/* A site has room for more providers than there are. */
 	site.provider = site.provider < FL_N_PROVIDERS ? site.provider : 0;
 	site.refusal = now.refusal;
 	site.datum = now.datum;
@@ -236,16 +236,16 @@ static unsigned char *mark_functions(const struct fl_session *s)
 	return marks;
 }
 
-/* What has a row. */
+/* Sites and functions that have a row. */
 struct kept_rows {
 	struct fl_shm_site *sites;
 	unsigned char *is_kept;		/* index: site */
 	uint32_t *row_of;		/* index: function */
 };
 
-/* Sites have rows where these tell something: of functions that a result names, and of those
- * that were refused. A large program calls few of its functions. Beside a trace all have, and
- * all functions. */
+/* Only sites whose rows tell something have one: sites of functions that a result names, and
+ * refused ones. A large program calls few of its functions. Beside a trace all sites have rows,
+ * and all functions. */
 static bool choose_rows(struct kept_rows *k, const struct fl_session *s, unsigned char *marks)
 {
 	uint32_t n = 0;
@@ -271,9 +271,9 @@ static bool choose_rows(struct kept_rows *k, const struct fl_session *s, unsigne
 	return true;
 }
 
-/* The names of what is kept, and the lines of functions that have both: for others the
- * files with lines, which are as large as all else, need not be read. Beside what is
- * written meanwhile. */
+/* A thread that makes the names of all that is kept, and looks up source lines of functions
+ * that are in a result and have a probe: for others the files with lines, which are as large
+ * as all else, need not be read. Meanwhile the rest is written. */
 struct lines {
 	struct fl_session *s;
 	unsigned char *marks;

@@ -1,8 +1,8 @@
 /*
  * found.c - what the scan of a large program has found, kept for its next run (kept.c).
  *
- * Hides when it is given to the target, and when it is kept. What the target says is taken
- * before any of its own code has run.
+ * Hides when finds are given to the target, and when they are kept. What the target says is
+ * taken before any of its own code has run.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * functions.c - the functions of a target, each with one index.
  *
  * The agent knows addresses; a function is named by its file and its address in
- * that file, so a library that is loaded again, or again after an exec, brings
- * the same functions. What it says is believed within the bounds of its tables.
+ * that file, so a library that is loaded again, or again after an exec, brings the
+ * same functions. What the agent says is believed within the bounds of its tables.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -81,7 +81,8 @@ static struct fl_function describe(struct fl_functions *r, const char *path,
 	return f;
 }
 
-/* To make them all takes longer than many programs run. */
+/* Names are made when they are asked for: to make them all takes longer than many programs
+ * run. */
 const char *fl_functions_name(const struct fl_functions *r, uint32_t function)
 {
 	struct fl_function *f = &r->all[function];
@@ -109,7 +110,7 @@ const char *fl_functions_simple(const struct fl_functions *r, uint32_t function)
 	return r->simple[function];
 }
 
-/* Is there one that begins there? */
+/* Is there a function that begins there? */
 static bool find_function(const struct fl_functions *r, uint32_t module, uint64_t at,
 			  uint32_t *index)
 {
@@ -182,8 +183,8 @@ static bool find_beside(const struct fl_functions *r, uint32_t i, uint32_t *inde
 	return false;
 }
 
-/* Of an instruction inside of a function that has a name. All are kept as long as the
- * process. */
+/* The name of an instruction inside of a function that has a name. All such names are kept as
+ * long as the process. */
 void fl_point_name(struct fl_symbols *s, const char *path, uint64_t at, struct fl_symbol *of)
 {
 	uint64_t lo, hi;
@@ -232,8 +233,8 @@ int fl_functions_extend(struct fl_functions *r)
 	return err;
 }
 
-/* The kernel says which file is mapped, the loader by which name it found it: a link,
- * mostly. Once a file: `path` is the one asked for last, or new. */
+/* The kernel says which file is mapped, the loader by which name it found the file: a link,
+ * mostly. Links are followed once for each file: `path` is the one asked for last, or new. */
 static bool is_file(struct fl_functions *r, uint32_t i, const char *path)
 {
 	const char *own = r->modules[i].path;

@@ -1,12 +1,12 @@
 /*
- * gone.c - what samples stand for whose callers nobody can say.
+ * gone.c - what samples stand for whose callers cannot be known.
  *
- * In a process tree a process may have ended when its samples are looked at, and where it was
- * in a second body nothing tells who called (body-tables.c); and the kernel may have copied no
- * stack. To leave such samples out would make callers' totals too small, and of short processes
- * more than of others. So they are taken for what others are that stood in the same function of
- * the same program, of whom it is known. Where there is none, the function alone has them:
- * nobody is invented.
+ * In a process tree a process may have ended when its samples are looked at; where a sample
+ * stood in a second body, nothing then tells who called (body-tables.c). Or the kernel may have
+ * copied no stack. To leave such samples out would make callers' totals too small, and those of
+ * short processes more than others. So they are taken to be like samples with known callers
+ * that stood in the same function of the same program. Where there is none, the function alone
+ * has them: no caller is invented.
  */
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 /*
- * gone.h - private to cli/: what samples stand for whose callers nobody can say (gone.c).
+ * gone.h - private to cli/: what samples stand for whose callers cannot be known (gone.c).
  */
 #ifndef FL_GONE_H
 #define FL_GONE_H
 
 #include "cli/chains.h"
 
-/* Of each chain the periods that it stands for; free() them. NULL: no memory. `leaf`: of each
- * place 1 + the function whose code it is, or 0: chains that begin there have none. */
+/* The periods that each chain stands for; free() them. NULL: no memory. `leaf`: for each place
+ * 1 + the function whose code it is, or 0: chains that begin there stand for none. */
 double *fl_gone_share(const struct fl_chains *, const uint32_t *leaf);
 
 #endif

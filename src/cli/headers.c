@@ -1,8 +1,8 @@
 /*
  * headers.c - what is where in an ELF file: its headers, by copies.
  *
- * The file is the target's own, who may write to it, or cut it off, at any time: it is read,
- * not mapped, and what was read is checked.
+ * The file is the target's own, which may write to it, or cut it off, at any time: so it is
+ * read, not mapped, and what was read is checked.
  */
 #include <string.h>
 #include <unistd.h>

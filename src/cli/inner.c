@@ -41,7 +41,7 @@ static uint32_t call_there(const struct calls *c, const char *path, uint64_t elf
 	return 0;
 }
 
-/* A place has one, however many a target may tell of. */
+/* A place has one profiling call, however many a target may tell of. */
 static int find_calls(struct calls *c)
 {
 	const struct fl_functions *r = c->functions;

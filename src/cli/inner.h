@@ -10,7 +10,7 @@
 /* Samples at one place of a file. */
 struct fl_place {
 	const char *path;		/* of a file; else a name for what is in none */
-	uint64_t at;			/* ELF address; of no file 0 */
+	uint64_t at;			/* ELF address; 0 where there is no file */
 	uint64_t n;
 	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
 	uint32_t pc;			/* index of whose place it is */

@@ -1,10 +1,10 @@
 /*
- * jumps.c - what a function's call takes longer as its entry leads to a second body.
+ * jumps.c - how much longer a call takes because the function's entry leads to a second body.
  *
  * That jump stays while probes are off. No sample stands in flick's code for it: a call is
- * one taken branch longer. So its price is measured here, in a child of flick's, and how
- * many calls took it is what the recording says. A core jumps faster among few functions
- * than among as many as it can hardly remember; programs do both, so the mean is taken.
+ * one taken branch longer. So a jump's price is measured here, in a child of flick's, and the
+ * recording says how many calls took one. A core jumps faster among few functions than among
+ * as many as it can hardly remember; programs do both, so the mean is taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static bool make_entries(struct jumps *j)
 	return is_made && !fl_near_seal(&j->near);
 }
 
-/* Each from a place of its own, so that a core foresees all of them. */
+/* Each call stands at a place of its own, so that a core foresees all of them. */
 #define CALL_4(i) call[i](); call[(i) + 1](); call[(i) + 2](); call[(i) + 3]();
 #define CALL_16(i) CALL_4(i) CALL_4((i) + 4) CALL_4((i) + 8) CALL_4((i) + 12)
 #define CALL_64(i) CALL_16(i) CALL_16((i) + 16) CALL_16((i) + 32) CALL_16((i) + 48)

@@ -2,10 +2,10 @@
  * kept.c - what flick keeps of a program for its next run.
  *
  * Hides the files: where they are, and when one holds for a program. Each is a copy of
- * what would be found again, no more: it may go at any time. One that is not this user's
- * alone, or not for these very files, is none, and is replaced. There are a few names, by
- * the program's path, so they take the room of a few programs, be they built a hundred
- * times a day.
+ * what would be found again, no more: it may go at any time. A file that is not this user's
+ * alone, or not for these very files, counts as none, and is replaced. There are few names,
+ * chosen by the program's path. So files take the room of a few programs, even if programs are
+ * built a hundred times a day.
  *
  * INVARIANT
  *	1 What is believed was written by this user, for these files.
@@ -74,7 +74,8 @@ static bool make_below(int above, const char *name)
 	return is_own(above, &st) && (!mkdirat(above, name, 0700) || errno == EEXIST);
 }
 
-/* One of this user's, made where there is none; takes `above`. -1. */
+/* Open a directory of this user's, made where there is none; closes `above`. -1: there is
+ * none. */
 static int open_below(int above, const char *name, int flags)
 {
 	struct stat st;
@@ -89,7 +90,7 @@ static int open_below(int above, const char *name, int flags)
 	return -1;
 }
 
-/* Of what users keep: their own home's, or where they say. -1. */
+/* Open the directory of what users keep: in their home, or where they say. -1: none. */
 static int open_cache(void)
 {
 	const char *told = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
@@ -170,7 +171,7 @@ static bool is_ours(int fd, off_t *bytes)
 	return true;
 }
 
-/* Is it of the same files, and as long as it says? */
+/* Is the kept file of the same files, and as long as it says? */
 static bool read_head(int fd, struct fl_kept_head *head)
 {
 	struct fl_kept_head h;
@@ -217,7 +218,7 @@ static bool is_allowed(uint64_t bytes)
 	return !getrlimit(RLIMIT_FSIZE, &limit) && bytes <= limit.rlim_cur;
 }
 
-/* Who reads it meanwhile finds that it is not whole. */
+/* A flick that reads the file meanwhile finds that it is not whole. */
 void fl_kept_write(struct fl_kept_file *k, const uint64_t *words, uint64_t n)
 {
 	const size_t bytes = n * sizeof(*words);

@@ -18,7 +18,7 @@ struct fl_kept_head {
 	uint8_t id[FL_BUILD_ID];
 	struct fl_stamp {
 		uint64_t device, inode, bytes, written_ns, changed_ns;
-	} program, library;		/* whom it is of, and who made it */
+	} program, library;		/* what it is of, and what made it */
 	uint64_t n, sum;		/* of words */
 };
 
@@ -30,7 +30,7 @@ struct fl_kept_file {
 
 /* `what` is a word and a version. Before any of the program's code runs. */
 struct fl_kept_file *fl_kept_open(const struct fl_launch *, const char *what);
-/* Has it words for these very files? So many, not 0. */
+/* Has it words for these very files? *n: how many, not 0. */
 bool fl_kept_find(struct fl_kept_file *, uint64_t *n);
 /* All of what was found last. */
 bool fl_kept_read(struct fl_kept_file *, uint64_t *words);

@@ -1,12 +1,12 @@
 /*
- * last.c - the events of the last seconds, and who was calling when they began.
+ * last.c - the events of the last seconds, and the calls that were open when they began.
  *
  * Records stay in blocks as they came, oldest first. A block is forgotten when its last
- * record is older than is asked for; then its entries and exits move the stack of its
- * thread, which so is what was open when the oldest kept block of it began. A frame that
- * was left by a jump goes when one above it begins; on another stack it stays. What is no
- * time of calls (waits for room in the ring, probes of calls that are forgotten) stays with
- * the frame in which it was; when that goes, with the one above.
+ * record is older than is asked for. Then its entries and exits move the stack of its thread:
+ * so that is what was open when the thread's oldest kept block began. A frame that was left
+ * by a jump goes when one above it begins; on another stack it stays. Time that is no time of
+ * calls (waits for room in the ring, probes of calls that are forgotten) stays with the frame
+ * in which it was, and, when that frame goes, with the one above.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static int begin_frame(const struct fl_last *l, struct open_calls *f,
 	return 0;
 }
 
-/* Of its frame the call of that function that is nearest; those inside of it are left. */
+/* End the nearest call of the record's function, by its frame; calls inside of it are left. */
 static void end_frame(const struct fl_last *l, struct open_calls *f,
 		      const struct flick_record *r)
 {

@@ -7,16 +7,16 @@
 #include "analysis/analysis.h"
 
 struct fl_last;
-/* Of so many ticks, in so many bytes at most. The view says what probes are; it grows.
+/* Keeps so many ticks, in so many bytes at most. The view says what probes are; it grows.
  * NULL: no memory. */
 struct fl_last *fl_last_open(const struct fl_view *, uint64_t ticks, uint64_t bytes);
 /* 0 or -ENOMEM. */
 int fl_last_put(struct fl_last *, const struct fl_batch *);
 int fl_last_thread_end(struct fl_last *, uint32_t thread);
-/* All that is kept, to a sink: of each thread first the calls that were open where that
- * begins, so that it is known who called, then events as they came. */
+/* Write all that is kept to a sink: for each thread first the calls that were open where its
+ * events begin, so that callers are known, then events as they came. */
 void fl_last_write(const struct fl_last *, const struct fl_sink *);
-/* So many ticks are kept where there was no room for more; 0: there was room. */
+/* How many ticks were kept where there was no room for more; 0: there was room. */
 uint64_t fl_last_short(const struct fl_last *);
 void fl_last_close(struct fl_last *);	/* NULL is fine */
 

@@ -146,8 +146,8 @@ bool fl_launch_loads(const char *loader)
 	return *loader && !strstr(loader, "ld-musl");
 }
 
-/* A library is loaded by nobody's name, too, but a program that is loaded anywhere says
- * that it is one. */
+/* A library names no loader, either; but a program that can be loaded anywhere says that it is
+ * a program. */
 bool fl_launch_is_static(const char *path)
 {
 	enum { DF_PIE = 0x08000000 };		/* of DT_FLAGS_1 */
@@ -197,7 +197,7 @@ static int check_elf(struct fl_launch *l, const char *path)
 	return -1;
 }
 
-/* Of the kernel (execve(2)); to root files give none. */
+/* The rules are the kernel's (execve(2)); files' capabilities give root nothing. */
 bool fl_launch_gains_rights(const char *path, const char **how)
 {
 	const mode_t group = S_ISGID | S_IXGRP;
@@ -260,7 +260,8 @@ static int check_faults(const char *spec)
 	return -1;
 }
 
-/* What the user has said in the environment; and text is stored to by pages of one size. */
+/* Check what the user has said in the environment, and the kernel's pages: flick stores to text
+ * by pages of one size. */
 static int check_environment(const struct fl_launch *l)
 {
 	const char *text = getenv(FL_TEXT_ENV), *sync = getenv(FL_SYNC_ENV);
@@ -278,8 +279,8 @@ static int check_environment(const struct fl_launch *l)
 	return check_faults(getenv(FL_FAULT_ENV));
 }
 
-/* What the target inherits, be it to ignore it (nohup, some supervisors): flick
- * itself ignores SIGPIPE from its first session on. */
+/* What the target inherits for SIGPIPE, which may be to ignore it (nohup, some supervisors):
+ * flick itself ignores SIGPIPE from its first session on. */
 static __sighandler_t sigpipe;
 
 static void keep_sigpipe(void)
@@ -352,11 +353,11 @@ static int set_list(const char *name, const char *a, const char *b)
 }
 
 /*
- * Of sanitizers AddressSanitizer alone asks to be the first library. It must be only
- * where another library defines what it does, and libflick.so defines nothing of that.
- * To preload it would put it into the program's children as well, which may be any
- * program; and which of them has it cannot be seen here. So its question is what all
- * of them are told not to ask.
+ * Among sanitizers, AddressSanitizer alone asks to be the first library. It must be the
+ * first only where another library defines what it defines, and libflick.so does not. To
+ * preload AddressSanitizer would put it into the program's children as well, which may be
+ * any program; and it cannot be seen here which of them have it. So all of them are told
+ * not to ask.
  */
 static int set_environment(const struct fl_launch *l, int fd, int reader_pid)
 {
@@ -389,8 +390,8 @@ static int set_files(int output)
 	return 0;
 }
 
-/* By what FL_EMULATOR_ENV names, words with spaces between, where the kernel runs no programs
- * of this CPU. */
+/* Execute the program; where the kernel runs no programs of this CPU, by what FL_EMULATOR_ENV
+ * names, words with spaces between. */
 static void be_program(const char *program, char **argv)
 {
 	enum { MOST = 64 };

@@ -1,8 +1,8 @@
 /*
  * leaf.c - does a function call anything? Its code says it, from its begin to its end.
  *
- * Who calls nothing has no time but its own: what samples lack of who called whom is nothing of
- * such a function's.
+ * A function that calls nothing has no time but its own. So where samples lack callers, they
+ * lack nothing of such a function's time.
  */
 #include <unistd.h>
 

@@ -6,10 +6,10 @@
  * in it, and some three times the table of sites; and a memory file is a file (ulimit
  * -f). So an eighth of the limit goes to sites, and as much to threads.
  *
- * Of what it is told flick keeps modules and sites, for which the region has room once
- * and for all; and names, threads, callers, contexts, open calls, files that samples
- * met, of which a program can make as many as it likes. All these together have one
- * limit, that is looked at now and then.
+ * Flick keeps modules and sites that it is told of, for which the region has room once
+ * and for all. It also keeps names, threads, callers, contexts, open calls and files that
+ * samples met, of which a program can make as many as it likes. All these together have
+ * one limit, which is looked at now and then.
  */
 #include <stdio.h>
 #include <sys/resource.h>
@@ -22,7 +22,7 @@ enum {
 	MOST_SITES = 1 << 20, MOST_SLOTS = 2048,	/* the defaults of fl_shm_create() */
 	LEAST_COUNTERS = 1 << 16, THREADS = 512,	/* if both can be had */
 	RING_KIB = 512, OWN_BYTES = 36 << 10,		/* of a slot: header, two chunks */
-	TOLD_MORE = 96 << 10				/* so much longer they are */
+	TOLD_MORE = 96 << 10				/* of a slot that tells accesses */
 };
 
 static uint64_t limit_of(int what)
@@ -46,7 +46,7 @@ static uint64_t counters(uint64_t share, uint64_t sites)
 	return least(n > LEAST_COUNTERS ? n : LEAST_COUNTERS, sites);
 }
 
-/* Of the slot, and of the pool that its ring grows into. */
+/* Bytes of a slot, and of the pool that its ring grows into. */
 static uint64_t slot_bytes(const struct fl_shm_options *o)
 {
 	uint64_t ring = (o->ring_kib ? o->ring_kib : RING_KIB) * 1024ull;
@@ -85,7 +85,7 @@ uint64_t fl_limits_memory(uint32_t mib)
 	       (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 2;
 }
 
-/* What is in memory and nobody else's: the region is the target's, too. */
+/* Only memory counts that is flick's alone: the region is the target's, too. */
 bool fl_limits_is_spent(uint64_t bytes)
 {
 	unsigned long resident = 0, shared = 0;

@@ -2,10 +2,10 @@
  * lines.c - where functions of the program begin in its sources.
  *
  * The tables that say it are as large as all else in a program, and take longer to read
- * than many programs run. So a thread looks them up while the program runs, and what was
+ * than many programs run. So a thread looks lines up while the program runs, and what was
  * found is kept by build id for the next run (kept.c): a file's first run pays, as with the
- * scan. What the thread did not want is looked up by who asks, and kept as well. Of a file
- * whose lines are in another one nothing is kept: the other one may come and go. The
+ * scan. Lines that the thread did not want are looked up when they are asked for, and kept as
+ * well. Nothing is kept of a file whose lines are in another file, which may come and go. The
  * program comes first: the thread has what it leaves of the processors.
  *
  * A file of lines: their number; for each where its function is, and its line with the
@@ -33,7 +33,7 @@ struct known {
 };
 
 struct fl_lines {
-	struct fl_kept_file *kept;		/* NULL: nothing is */
+	struct fl_kept_file *kept;		/* NULL: nothing is kept */
 	struct fl_symbols *symbols;
 	const char *path;		/* of the program */
 	uint64_t *words;		/* that were kept; NULL: none */
@@ -75,7 +75,7 @@ static const struct known *look_up(struct fl_lines *l, uint64_t at)
 
 /* ---- what was kept ------------------------------------------------------------------- */
 
-/* False: it is none. Lines ascend, and their texts end. */
+/* False: the words are no file of lines. Lines ascend, and their texts end. */
 static bool take_lines(struct fl_lines *l, uint64_t n)
 {
 	const uint64_t rows = l->words[0], *row = l->words + 1;
@@ -142,7 +142,7 @@ static uint32_t place_of(struct texts *t, const char *text)
 	return t->place[t->n++];
 }
 
-/* Of both; both are sorted, and have none in common. */
+/* Put the rows of both tables, which are sorted, and have none in common. */
 static bool put_rows(const struct fl_lines *l, uint64_t *row, struct texts *t)
 {
 	for (size_t i = 0, k = 0; i < l->known.n || k < l->added.n;) {
@@ -220,7 +220,7 @@ static bool is_small(const char *path)
 	return !stat(path, &st) && st.st_size <= MOST;
 }
 
-/* Of the program's own functions that have probes. */
+/* The thread looks up the program's own functions that have probes. */
 static void want(struct fl_lines *l, const struct fl_session *s)
 {
 	const struct fl_functions *r = &s->functions;

@@ -1,8 +1,8 @@
 /*
  * list-path.c - flick list --path, report --path: which instructions a path is, by its number.
  *
- * A recording has numbers alone (analysis `paths`): what they mean is in the file, of which
- * the program's side has numbered the same paths in the same way (copy/blocks.c).
+ * A recording has numbers alone (analysis `paths`). What they mean is found from the file: the
+ * program's side has numbered the same paths in the same way (copy/blocks.c).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static void print_step(void *arg, const struct fl_shape_step *step, uintptr_t to
 	putchar('\n');
 }
 
-/* Room for steps is had by trying. */
+/* How much room steps need is found by trying. */
 static int find_steps(struct fl_shape *s, const struct fl_outline *o, uintptr_t function)
 {
 	uint32_t room = 1 << 12;

@@ -2,14 +2,14 @@
  * live-change.c - flick live: keys that switch functions on and off.
  *
  * A key stages and commits at once (change.h). The program answers a little later, which
- * is told in a line; until then nothing is said to be other than it was.
+ * is told in a line; until then functions are shown as they were.
  */
 #include <stdlib.h>
 
 #include "cli/change.h"
 #include "cli/live.h"
 
-/* What is to become of them, and say why it cannot. */
+/* Switch the marked functions, or say why that cannot be. */
 static void switch_marked(struct fl_live *l, const bool *marks, enum fl_stage to,
 			  struct fl_live_line line)
 {
@@ -35,7 +35,7 @@ static void switch_marked(struct fl_live *l, const bool *marks, enum fl_stage to
 	}
 }
 
-/* Functions that are shown, from one on: if any is on all go off. */
+/* Switch `n` functions that are shown, from one on: if any is on, all go off. */
 static void switch_lines(struct fl_live *l, uint32_t from, uint32_t n, struct fl_live_line line)
 {
 	const struct fl_live_model *m = &l->model;

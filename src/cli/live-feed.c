@@ -5,10 +5,10 @@
  * (budget.c), rows of `latency` in the middle of the run, and what an analysis of its own
  * adds up, so that the last second can be told from all before. Samples of the program
  * counter are counted as they come, by function; one in a body that the compiler put into
- * another function counts for that one, as to tell them apart all code must be read.
+ * another function counts for the outer one: to tell them apart all code would have to be read.
  *
- * Looks take time that is not the program's, but may be of its CPU: who looks for long
- * looks seldom.
+ * Looks take time that is not the program's, but may be of its CPU: the longer looks take, the
+ * rarer they are.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ struct fl_live_feed {
 	uint64_t *samples;		/* index: function */
 	uint32_t n_samples;
 	struct fl_pcs pcs;
-	uint64_t own_samples;		/* of the program's own code, at the last look */
+	uint64_t own_samples;		/* in the program's own code, at the last look */
 	struct fl_own own;
 	uint64_t look_ns, due_ns;	/* the last look, the next one */
 	uint64_t produced, toggles;
@@ -88,7 +88,7 @@ static void see_sites(struct fl_live_feed *d)
 	}
 }
 
-/* The rows of an analysis; those of a failed one are none. */
+/* The rows of an analysis; one that failed has none. */
 static struct flick_rows take_rows(struct fl_session *s, const char *name)
 {
 	struct flick_rows rows = { .n_rows = 0 };
@@ -150,7 +150,7 @@ static void see_counts(struct fl_live_feed *d)
 	}
 }
 
-/* What it costs, by what was seen of it so far; the end counts anew. */
+/* What recording costs, by what was seen so far; at the end all is counted anew. */
 static void see_cost(struct fl_live *l)
 {
 	struct fl_session *s = l->s;
@@ -317,7 +317,7 @@ void fl_live_afford(struct fl_live *l, int by, struct fl_live_line line)
 
 /* ---- pages about one function --------------------------------------------------------- */
 
-/* Of rows those in whose column there is that function; they move to the front. */
+/* Keep the rows that have the function in that column; they move to the front. */
 static void keep_rows(struct flick_rows *r, const char *column, uint32_t function)
 {
 	int c = r->n_rows ? fl_sheet_column(r, column) : -1;

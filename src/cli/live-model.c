@@ -19,7 +19,7 @@ const char *const fl_live_keys[FL_LIVE_N_KEYS] = {
 
 /* ---- looks -------------------------------------------------------------------------- */
 
-/* Of counters that wrap; what was an estimate, and is less now, has not moved. */
+/* By how much a counter that may wrap has moved. An estimate that is less now has not. */
 static uint64_t by_how_much(uint64_t from, uint64_t to)
 {
 	uint64_t by = to - from;
@@ -37,7 +37,7 @@ static uint64_t total_of(const struct fl_live_seen *s)
 	       (uint64_t)total;
 }
 
-/* Of samples there are some hundred a look: what stood four looks back counts half. */
+/* There are some hundred samples a look: those of four looks back count half. */
 #define FADES 0.84
 
 static void take_one(struct fl_live_row *row, const struct fl_live_seen *seen, double seconds)
@@ -72,7 +72,8 @@ int fl_live_take(struct fl_live_model *m, const struct fl_live_seen *seen, uint3
 
 /* ---- order -------------------------------------------------------------------------- */
 
-/* What is not known is less than all that is, and more than what was never called. */
+/* An unknown value is less than all known ones, and more than that of a function that was never
+ * called. */
 static double value_of(const struct fl_live_row *row, enum fl_live_key key)
 {
 	enum { UNKNOWN = -1, NEVER = -2 };
@@ -93,7 +94,8 @@ static int compare_values(double a, double b)
 	return (a < b) - (a > b);
 }
 
-/* What is equal by its key is by calls, then by function: so it stays where it is. */
+/* Functions that are equal by the key are ordered by calls, then by function: so they stay
+ * where they are. */
 static int compare_functions(const void *x, const void *y, void *model)
 {
 	const struct fl_live_model *m = model;
@@ -146,7 +148,7 @@ int fl_live_arrange(struct fl_live_model *m)
 	qsort_r(m->order, m->n_shown, sizeof(*m->order), compare_functions, m);
 	if (!m->is_moved)
 		m->cursor = m->n_shown ? m->order[0] : FL_LIVE_NOBODY;
-	if (fl_live_line(m) == m->n_shown) {	/* it is not shown any more: who is there now */
+	if (fl_live_line(m) == m->n_shown) {	/* not shown any more: take what is there now */
 		line = line < m->n_shown ? line : m->n_shown ? m->n_shown - 1 : 0;
 		m->cursor = m->n_shown ? m->order[line] : FL_LIVE_NOBODY;
 	}

@@ -1,7 +1,7 @@
 /*
  * live-screen.c - flick live's terminal: draws the model, takes keys.
  *
- * Hides curses. What was said meanwhile (fl_say()) is told in the bottom line.
+ * Hides curses. Lines that were said meanwhile (fl_say()) are shown in the bottom line.
  */
 #include <curses.h>
 #include <langinfo.h>
@@ -172,7 +172,7 @@ static void draw_cell(const struct fl_live_screen *c, const struct fl_live_row *
 	printw(column == C_STATE ? "%-*s" : "%*s", columns[column].width, text);
 }
 
-/* Nothing in a name moves the cursor; what is too long is cut. */
+/* Nothing in a name moves the cursor; a name that is too long is cut. */
 static void draw_text(const char *text, int room)
 {
 	char *plain = NULL;
@@ -286,7 +286,7 @@ static const char *heading_of(const struct fl_live *l)
 	return c->page == PAGE_OUTPUT && l->output ? l->output : "";
 }
 
-/* The lines of a text that fit, from one on; of the program's output the last ones. */
+/* Draw the lines of a text that fit, from one on; of the program's output, the last ones. */
 static void draw_lines(struct fl_live_screen *c, char *text)
 {
 	int lines = 0, room = LINES - HEAD_LINE - BELOW, most, at = 0;
@@ -439,7 +439,7 @@ static void end_prompt(struct fl_live *l, bool is_meant)
 	c->prompt = PROMPT_NONE;
 }
 
-/* A filter is in force as it is typed. */
+/* A filter is in force while it is typed. */
 static void type_key(struct fl_live *l, int key)
 {
 	struct fl_live_screen *c = l->screen;
@@ -486,7 +486,7 @@ static bool is_move(int key, int height, int *by)
 	return true;
 }
 
-/* Of a page any key but those that move goes back. */
+/* Any key goes back from a page, except those that move. */
 static void turn_page(struct fl_live_screen *c, int key)
 {
 	int by;
@@ -536,7 +536,7 @@ static void obey(struct fl_live *l, int key)
 	}
 }
 
-/* False: to be left. */
+/* False: the program is to be left. */
 static bool take_key(struct fl_live *l, int key)
 {
 	struct fl_live_screen *c = l->screen;

@@ -1,9 +1,9 @@
 /*
  * live-terminal.c - the terminal of flick live is as it was, whatever ends flick.
  *
- * Closing the screen puts it back, and for a fault of flick's own a handler that writes
- * what was made ready when the screen was opened. What is said meanwhile (fl_say()) would
- * be written over the table: it is kept in a memory file, and said at the end.
+ * Closing the screen puts the terminal back. For a fault of flick's own, a handler writes what
+ * was made ready when the screen was opened. Lines that are said meanwhile (fl_say()) would be
+ * written over the table: they are kept in a memory file, and said at the end.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void heed_faults(void)
 static int said = -1, stderr_was;	/* a memory file; -1: what is said goes elsewhere */
 static off_t n_told;			/* of that, in the bottom line */
 
-/* Unless it goes to a file. */
+/* Keep what is said, unless that goes to a file. */
 static void keep_what_is_said(void)
 {
 	n_told = 0;

@@ -74,8 +74,8 @@ struct fl_live_model {
 	const void *owner;
 };
 
-/* What was seen of `n` functions, by function, `seconds` behind the look before, since when
- * there were `samples` of all. 0 or -ENOMEM. */
+/* Take what was seen of `n` functions, by function, `seconds` after the look before; since then
+ * there were `samples` of all functions. 0 or -ENOMEM. */
 int fl_live_take(struct fl_live_model *, const struct fl_live_seen *, uint32_t n,
 		 double seconds, double samples);
 /* Filter and order anew; a cursor that was moved stays on its function while that is shown.
@@ -88,7 +88,7 @@ void fl_live_move(struct fl_live_model *, int64_t by);
 bool fl_live_search(struct fl_live_model *, const char *text);
 /* Where the cursor's function stands; n_shown: nowhere. */
 uint32_t fl_live_line(const struct fl_live_model *);
-/* As many lines as there are now: the cursor is among them. */
+/* The height is another one now: the cursor stays among the lines. */
 void fl_live_fit(struct fl_live_model *, uint32_t height);
 void fl_live_free(struct fl_live_model *);
 
@@ -109,7 +109,7 @@ struct fl_live_status {
 	double seconds;			/* since the program began */
 };
 
-/* How much is counted and when is the feed's; the screen shows it. */
+/* What the feed, the keys and the screen share. */
 struct fl_live {
 	struct fl_live_model model;
 	struct fl_live_status status;
@@ -118,17 +118,17 @@ struct fl_live {
 	struct fl_session_options *options;	/* of that; the budget changes */
 	struct fl_live_feed *feed;
 	struct fl_live_screen *screen;	/* NULL: not open */
-	bool has_ended;			/* the program has */
+	bool has_ended;			/* the program has ended */
 	uint32_t n_answers, n_asked;	/* changes that were answered; functions of the last */
 	bool is_asked_on;		/* that was to switch them on */
 	uint64_t n_switched;		/* probes, by changes */
-	const char *output;		/* the file of what it writes */
+	const char *output;		/* the file that the program writes to */
 };
-/* If it is time: look, and bring the model up to date. now: in any case. Did it? */
+/* If it is time, look, and bring the model up to date. now: in any case. True: it did. */
 bool fl_live_look(struct fl_live *, struct fl_session *);
 bool fl_live_look_now(struct fl_live *, struct fl_session *);
 void fl_live_close(struct fl_live *);
-/* What functions are is another thing than at the last look. */
+/* Functions were switched since the last look: see their states anew. */
 void fl_live_see_states(struct fl_live *);
 /* Where a key's answer is written. */
 struct fl_live_line {
@@ -143,8 +143,8 @@ void fl_live_print_callers(FILE *, struct fl_live *, uint32_t function);
 
 /* ---- keys that switch (live-change.c) ------------------------------------------------ */
 
-/* On if all are off, else off: the function under the cursor, all that are shown. The line
- * says why not. answered: it has just been done, as the line says. */
+/* Switch the function under the cursor, or all that are shown: on if all of them are off, else
+ * off. The line says why not. answered: it has just been done, as the line says. */
 enum fl_live_which { FL_LIVE_CURSOR, FL_LIVE_ALL_SHOWN };
 void fl_live_switch(struct fl_live *, enum fl_live_which, struct fl_live_line);
 bool fl_live_answered(struct fl_live *, struct fl_live_line);
@@ -152,8 +152,8 @@ bool fl_live_answered(struct fl_live *, struct fl_live_line);
 /* ---- the screen (live-screen.c) ---------------------------------------------------- */
 
 /* The terminal (live-terminal.c). check: before the program starts; 0, or -1 and a line
- * printed, why there can be no screen. take: the screen is open; give: when it is
- * closed, and what was said meanwhile is said. said: the last line of that, if it is new. */
+ * printed, why there can be no screen. take: the screen is open; give: when it is closed,
+ * and says what was said meanwhile. said: the last line said meanwhile, if it is new. */
 int fl_live_terminal_check(void);
 void fl_live_terminal_take(void);
 void fl_live_terminal_give(void);
@@ -162,7 +162,7 @@ bool fl_live_terminal_said(char *line, size_t room);
 int fl_live_screen_open(struct fl_live *);
 /* There is something new to draw. */
 void fl_live_screen_changed(struct fl_live *);
-/* Take keys, draw what has changed. False: to be left. */
+/* Take keys, draw what has changed. False: the program is to be left. */
 bool fl_live_screen_turn(struct fl_live *);
 /* The same, until a key comes, or some time has passed. */
 bool fl_live_screen_wait(struct fl_live *);

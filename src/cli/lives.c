@@ -1,8 +1,8 @@
 /*
  * lives.c - how long threads were there, and who called what.
  *
- * Hides that a thread is seen a little late, and one that lived for a moment only may be seen
- * when it has gone. Which thread called a function the counts say (budget-called.c).
+ * Hides that a thread is seen a little late, and that one that lived for a moment only may be
+ * seen when it has gone. Counts tell which thread called a function (budget-called.c).
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "cli/profile.h"
 #include "os/os.h"
 
-/* Until `end` where it has not ended before, and no more than all of the recording. */
+/* A thread's life ends at `end` at the latest, and is no longer than the recording. */
 static struct fl_life life_of(struct fl_session *s, const struct fl_thread *t, uint64_t end,
 			      uint64_t late_ns)
 {
@@ -22,7 +22,7 @@ static struct fl_life life_of(struct fl_session *s, const struct fl_thread *t, u
 	return (struct fl_life){ lived, lived > ran ? lived - ran : 0 };
 }
 
-/* Bare processes, of which no thread is known, are as long as others. */
+/* Bare processes, of which no thread is known, are taken to be as long as others. */
 static void add_bare(struct fl_lives *l, const struct fl_region *shm)
 {
 	for (uint32_t i = 0; i < FL_MAX_PROGRAMS; i++) {
@@ -37,7 +37,8 @@ static void add_bare(struct fl_lives *l, const struct fl_region *shm)
 	}
 }
 
-/* Of many threads that they are seen late is some time in all, once. */
+/* Any one thread may have been seen late, by SEEN_LATE_NS. In sums over threads only the first
+ * one was; all others are taken to be seen soon. */
 int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 {
 	enum { SEEN_LATE_NS = 100000000, SEEN_SOON_NS = 5000000 };

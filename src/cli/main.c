@@ -135,7 +135,7 @@ static int run(int argc, char **argv, struct fl_account *account)
 	return cmd ? run_command(cmd, argc - 1, argv + 1, account) : complain(argv[1]);
 }
 
-/* Else threads have what the program is to have by `ulimit -s`. */
+/* Without this, flick's threads have the stack that `ulimit -s` gives the program. */
 static void give_threads_stack(void)
 {
 	pthread_attr_t a;

@@ -1,17 +1,17 @@
 /*
  * named-result.c - what a session beside the recording's own has seen.
  *
- * Each has analyses of its own, which are told of calls of its functions alone, from when it
- * begins: so a caller is the nearest one that the session wants, and what another one records
- * meanwhile is no more in its times than a probe that is off. What the probes of others took
- * is taken out (fl_batch.skipped).
+ * Each session has analyses of its own, which are told of calls of its functions alone, from
+ * when it begins. So a caller is the nearest one that the session wants, and what another
+ * session records meanwhile is no more in its times than a probe that is off: the time that
+ * the probes of others took is taken out (fl_batch.skipped).
  *
- * All that was recorded before is taken in before it listens. Chunks that are being filled are
- * taken, too, as proved in channel/drain.c. Where calls are counted and few are timed, how many
- * calls there were is the difference of two looks at the budget (budget.c): when it begins, and
- * when its result is asked for, for which who asks has waited.
+ * All that was recorded before is taken in before the session listens. Chunks that are being
+ * filled are taken, too, as proved in channel/drain.c. Where calls are counted and few are
+ * timed, the number of calls is the difference of two looks at the budget (budget.c): one when
+ * the session begins, and one when its result is asked for, after a wait for that look.
  *
- * LOCKING	Readers take turns with a session's run. Who asks for a result holds them all.
+ * LOCKING	Readers take turns with a session's run. To ask for a result holds them all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,8 @@ static bool is_its_own(const struct fl_named_seen *d, uint32_t probe)
 	return probe < d->of->n_wants && d->of->wants[probe] != FL_STAGE_NONE;
 }
 
-/* Half of what the two probes of a call take, each. Calls that were sampled bring it along. */
+/* Each of a call's two probes takes half of what both take. Calls that were sampled bring that
+ * time along. */
 static uint64_t ticks_of(const struct fl_named_seen *d, const struct flick_record *r)
 {
 	const struct fl_view *v = &d->s->view;
@@ -79,8 +80,8 @@ static void hand_on(struct fl_named_seen *d, struct fl_batch *b)
 	b->paused = 0;
 }
 
-/* Of who only counts what others have timed is left out. A wait for room stands behind the
- * first record of all. */
+/* A session that only counts does not get what others have timed. A wait for room stands behind
+ * the first record of all. */
 static void hand_on_own(struct fl_named_seen *d, const struct fl_batch *b, uint64_t *skipped)
 {
 	struct fl_batch own = { .thread = b->thread, .records = d->records,
@@ -275,8 +276,8 @@ bool fl_named_can_tell(const struct fl_session *s, uint64_t since_ns)
 	return fl_budget_looked_ns(s->budget) > since_ns;
 }
 
-/* Calls of its functions since it began, as a budget has them. Errors of what came before and
- * of what came since add up as those of independent estimates do. */
+/* Calls of the session's functions since it began, as a budget has them. The errors of calls
+ * before and after add up as those of independent estimates do. */
 static int tell_estimates(struct fl_named_seen *d)
 {
 	const struct fl_session *s = d->s;

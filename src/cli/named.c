@@ -1,8 +1,8 @@
 /*
  * named.c - sessions beside the recording's own: who they are, and what each wants.
  *
- * A session begins with its owner, who is a connection to the recorder (ctl.c), and goes with
- * him, however he goes: the kernel closes what a killed process had. No session knows of
+ * A session begins with its owner, which is a connection to the recorder (ctl.c), and goes with
+ * it, however it goes: the kernel closes what a killed process had. No session knows of
  * another one. A site is on while any wants it (change.c).
  *
  *	state		is_on	is_going	is_asked	becomes
@@ -48,7 +48,7 @@ uint32_t fl_beside_payer(const struct fl_beside *t, uint32_t i)
 	return 0;
 }
 
-/* Of a function that is only counted its exits are not wanted. */
+/* The exits of a function that is only counted are not wanted. */
 bool fl_named_take(struct fl_named *d, struct fl_session *s, uint32_t i)
 {
 	if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, d->of, i) ||
@@ -159,15 +159,16 @@ void fl_beside_asked(struct fl_beside *t)
 	}
 }
 
-/* It is nobody's. What was loaded while it was asked for has been made so: it is undone. */
+/* The session has no owner any more. What was loaded while it was asked for was switched for
+ * it, too: all of it is undone. */
 void fl_beside_end(struct fl_named *d)
 {
 	d->by = NULL;
 	d->is_going = true;
 }
 
-/* What is refused is what a new one, or the recording's own, wants: who goes asks again. Where
- * there is no program any more nobody does. */
+/* A refusal is of what a new session, or the recording's own, wants: a session that goes asks
+ * again, unless there is no program any more. */
 void fl_beside_answered(struct fl_beside *t, int err)
 {
 	for (int k = 0; k < FL_NAMED_MOST; k++) {

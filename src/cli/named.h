@@ -2,8 +2,8 @@
  * named.h - private to cli/: sessions beside the recording's own (named.c), and what they have
  * seen (named-result.c).
  *
- * One wants functions for as long as its owner lives, and has analyses of its own. What is
- * recorded is what any session wants; that change.c makes so.
+ * A session wants functions for as long as its owner lives, and has analyses of its own.
+ * change.c sees to it that what any session wants is recorded.
  */
 #ifndef FL_NAMED_H
 #define FL_NAMED_H
@@ -17,7 +17,7 @@ struct fl_named {
 	char *glob;
 	struct fl_selection *of;	/* that */
 	enum fl_stage stage;		/* what functions become: ON or COUNT */
-	const void *by;			/* its owner; NULL: he has gone */
+	const void *by;			/* its owner; NULL: it has gone */
 	uint8_t *wants;			/* by site: enum fl_stage; NONE: it does not */
 	uint32_t n_wants;
 	uint32_t functions, sites;
@@ -26,14 +26,14 @@ struct fl_named {
 	struct fl_named_seen *seen;		/* what its analyses have (named-result.c) */
 	bool is_on;			/* what it wants has been made so */
 	bool is_going;			/* and is to be undone */
-	bool is_asked;			/* the program is asked to do either just now */
-	bool was_going;			/* the latter */
+	bool is_asked;			/* the program is asked to do either just now ... */
+	bool was_going;			/* ... and it is to be undone */
 };
 struct fl_beside {
 	struct fl_named of[FL_NAMED_MOST];
 };
 
-/* How one is asked for. */
+/* How a session is asked for. */
 struct fl_naming {
 	const void *by;			/* its owner */
 	const char *name, *glob;
@@ -42,27 +42,27 @@ struct fl_naming {
 	enum fl_stage stage;
 };
 
-/* The most that any of them wants of site `i`: ON, COUNT, or NONE. */
+/* The most that any session wants of site `i`: ON, COUNT, or NONE. */
 enum fl_stage fl_beside_want(const struct fl_beside *, uint32_t i);
-/* Who pays for counts of site `i`, of those that want it and have a budget: k + 1, or 0. What
- * budget the k-th has just now. */
+/* payer: which session pays for counts of site `i`, of those that want it and have a budget:
+ * k + 1, or 0. pays: the budget that the k-th has just now. */
 uint32_t fl_beside_payer(const struct fl_beside *, uint32_t i);
 double fl_beside_pays(const struct fl_beside *, uint32_t k);
-/* One that wants nothing yet, of `n` sites at most; NULL and why. */
+/* A session that wants nothing yet, of `n` sites at most; NULL and why. */
 struct fl_named *fl_beside_add(struct fl_beside *, uint32_t n, const struct fl_naming *,
 			       char why[FL_WHY]);
-/* Site `i`, if its pattern takes it. Does it? */
+/* The session wants site `i` if its pattern takes the site. Does it? */
 bool fl_named_take(struct fl_named *, struct fl_session *, uint32_t i);
-/* Site `i` has been found while they are there. Does one want it? */
+/* Site `i` has been found while sessions are there. Does one want it? */
 bool fl_beside_found(struct fl_beside *, struct fl_session *, uint32_t i);
 struct fl_named *fl_beside_find(struct fl_beside *, const char *name);
 struct fl_named *fl_beside_of(struct fl_beside *, const void *by);
 void fl_beside_remove(struct fl_named *);
 void fl_beside_end(struct fl_named *);	/* what it has is to be undone */
-/* What it has seen. begin: before it is on; 0, or -1 and why. write: tables for people, of all
- * until now; where calls are counted and few timed counts are as of some time ago: is that
- * behind `since_ns`, of the monotonic clock? The last one has what open calls have called.
- * end: NULL is fine. */
+/* What a session has seen. begin: before it is on; 0, or -1 and why. write: tables for people,
+ * of all until now; the last one has what open calls have called. can_tell: where calls are
+ * counted and few are timed, counts are as of some time ago: is that after `since_ns`, of the
+ * monotonic clock? end: NULL is fine. */
 int fl_named_begin(struct fl_named *, struct fl_session *, const char *analyses,
 		   char why[FL_WHY]);
 bool fl_named_can_tell(const struct fl_session *, uint64_t since_ns);

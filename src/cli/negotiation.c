@@ -28,7 +28,7 @@ static bool wants_entries_only(const struct fl_session *s)
 	return s->o->action == FL_ACT_COUNT || s->o->entries_only;
 }
 
-/* Nothing tells when what a pad stands before returns, or what a stub leads to. */
+/* Nothing tells when a function behind a pad returns, nor one that a stub leads to. */
 static bool is_entry_only(const struct fl_session *s, const struct fl_shm_site *site)
 {
 	return !wants_entries_only(s) && (site->provider == FL_PROVIDER_PATCHABLE ||
@@ -42,7 +42,7 @@ static bool is_kind_needed(const struct fl_session *s, uint8_t kind)
 	return kind != FL_CALLSITE;
 }
 
-/* Where calls are sampled they are counted beside those that are timed. A stub is there because
+/* Is the site counted beside others that are timed, where calls are sampled? A stub is, because
  * a pattern asks for it; pads may be most of a program. */
 static bool is_counted_beside(const struct fl_session *s, const struct fl_shm_site *site)
 {
@@ -99,8 +99,8 @@ static bool ask(struct fl_session *s, struct fl_selection *of, uint32_t f,
 
 enum { UNASKED, UNWANTED, WANTED };
 
-/* A function's sites have one answer, but where a pattern names a site; and where it is
- * inlined in another module. */
+/* A function's sites have one answer, except where a pattern names a site, and where the
+ * function is inlined in another module. */
 static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_site *site)
 {
 	if (site->owner != site->module || fl_selection_names_sites(s->o->selection))
@@ -199,7 +199,7 @@ static bool has_ended(const struct fl_session *s)
 	return s->drained.wall_ns != 0;
 }
 
-/* A file that the glob matches; NULL: none that has probes is loaded. */
+/* A file that the glob matches; NULL: no such file that has probes is loaded. */
 static const char *find_module(const struct fl_session *s, const char *glob, size_t n)
 {
 	for (uint32_t i = 0; i < s->functions.n_modules; i++)
@@ -225,7 +225,7 @@ static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 	return names && paths;
 }
 
-/* Where calls are timed, one that can be. */
+/* Is any site selected? Where calls are timed, one that can be timed. */
 static bool has_selected(const struct fl_session *s)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++)
@@ -234,7 +234,7 @@ static bool has_selected(const struct fl_session *s)
 	return false;
 }
 
-/* Of functions that can be timed, and of others. */
+/* Is none selected, neither of functions that can be timed, nor of others? */
 static bool is_empty(const struct fl_session *s)
 {
 	return !has_selected(s) && !s->n_entry_only;
@@ -257,14 +257,14 @@ static void say_no_module(const struct fl_session *s, const char *pattern, size_
 		       (int)n, pattern, hint);
 }
 
-/* What may match later: with --wait, everything that another module may have; else what
- * is of a module that is not there, beside functions that were found. */
+/* May a pattern match later? With --wait, whatever another module may have; else functions of
+ * a module that is not there, if others were found. */
 static bool may_come(const struct fl_session *s, const char *module)
 {
 	return !has_ended(s) && !module && (s->o->wait || !is_empty(s));
 }
 
-/* Of a pattern that has matched nothing. Is it a mistake? */
+/* Say that a pattern has matched nothing. Is it a mistake? */
 static bool say_idle(const struct fl_session *s, const char *pattern, size_t len,
 		     struct fl_scope *in)
 {
@@ -280,7 +280,8 @@ static bool say_idle(const struct fl_session *s, const char *pattern, size_t len
 	return !in->yet;
 }
 
-/* What is wrong with patterns: before the program runs the first mistake, at its end all. */
+/* Say what is wrong with patterns: the first mistake before the program runs; at its end, all
+ * of them. */
 static bool has_wrong_pattern(struct fl_session *s)
 {
 	const char *text = NULL;
@@ -302,7 +303,7 @@ static bool has_wrong_pattern(struct fl_session *s)
 	return true;
 }
 
-/* What the program has written over later was there. */
+/* Was any site there? A site that the program has written over later was. */
 static bool has_usable(const struct fl_session *s)
 {
 	uint32_t entry = FL_NO_ROW;
@@ -343,7 +344,7 @@ static bool can_go_by_samples(struct fl_session *s)
 static const char by_samples[] = "; samples alone tell where its time goes, and no calls are "
 				 "counted";
 
-/* Of a program that has no place for libflick.so. */
+/* The program has no place for libflick.so. */
 static void say_no_way_in(const struct fl_session *s, const char *then)
 {
 	fl_say("no function of %s can have a probe, as it is linked statically, or for another "
@@ -363,7 +364,7 @@ void fl_negotiation_skip(struct fl_session *s)
 	s->go = fl_instant_now();
 }
 
-/* Of a function as it is one probe is told, as its reason is the entry's. */
+/* One refusal is told of a function as it is, because its exits have the entry's reason. */
 static bool is_any_usable(struct fl_session *s)
 {
 	const char *then = has_ended(s) || s->o->wait ? "" :
@@ -393,7 +394,7 @@ static bool is_any_usable(struct fl_session *s)
 	return s->by_samples;
 }
 
-/* What was recorded before all of it was refused is kept. */
+/* Was anything recorded before all of it was refused? It is kept. */
 static bool has_recorded(struct fl_session *s)
 {
 	uint64_t produced = 0;
@@ -405,8 +406,8 @@ static bool has_recorded(struct fl_session *s)
 	return produced != 0;
 }
 
-/* Why a function cannot have a body may be known when that is to be entered. At the end a
- * trigger has its say (trigger.c), and results are kept. */
+/* Why a function cannot have a body may be known only when the body is to be entered. At the
+ * end a trigger has its say (trigger.c), and results are kept. */
 bool fl_negotiation_came_to_nothing(struct fl_session *s)
 {
 	s->chose_nothing |= (!has_recorded(s) && !is_any_usable(s)) ||
@@ -419,7 +420,7 @@ static bool is_all_entry_only(const struct fl_session *s)
 	return !has_selected(s) && s->n_entry_only;
 }
 
-/* Nobody but a target that has run nothing can be started again, to count. */
+/* Only a target that has run nothing can be started again, to count. */
 static bool is_any_timed(struct fl_session *s)
 {
 	bool none = is_all_entry_only(s);
@@ -460,8 +461,7 @@ static bool waits_for_sites(struct fl_session *s)
 	return s->o->wait || s->by_samples;
 }
 
-/* Of a process tree anybody may bring what is wanted: nobody is stopped for having
- * nothing. */
+/* Any process of a tree may bring what is wanted: so none is stopped for having nothing. */
 static bool can_tree_go(struct fl_session *s)
 {
 	int err = load_relaxed(&s->shared->agent_error);
@@ -475,15 +475,15 @@ static bool can_tree_go(struct fl_session *s)
 	return s->asked || !s->o->count_instead || !is_all_entry_only(s) || is_any_timed(s);
 }
 
-/* What a process tree never brought, said when it is gone; and what a program did not that was
- * let go. */
+/* When a process tree is gone, say what it never brought; and so of a program that was let go
+ * before it had all. */
 void fl_negotiation_close(struct fl_session *s)
 {
 	if (!s->asked || s->refused_to_go)
 		return;
 	if (!s->n_selected && s->o->follow && !s->begun && !s->said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
-	if (s->chose_nothing)			/* and it is said */
+	if (s->chose_nothing)			/* and that was said */
 		return;
 	if (s->n_selected || s->begun)
 		s->chose_nothing = has_wrong_pattern(s) && is_empty(s);
@@ -522,7 +522,7 @@ static bool can_go(struct fl_session *s)
 	return s->begun || s->is_waiting;
 }
 
-/* Of calls in timed ones the target says what their probes took. */
+/* The target tells of timed calls what the probes of calls in them took: by these prices. */
 static void tell_prices(struct fl_session *s)
 {
 	struct fl_probes_take *p = &s->shared->probes_take;

@@ -1,14 +1,13 @@
 /*
  * nested.c - how many calls of one function, in one another, samples stood in.
  *
- * A sample is time of each call that it stood in. So what all calls of a function took, of one
- * that calls itself, is the function's total times how many of its calls a sample has in its
- * chain. The calls that were timed do not tell: the few of them lie in one another, the
- * outermost first.
+ * A sample is time of each call that it stood in. So all calls of a function that calls itself
+ * took its total, times how many of its calls a sample has in its chain. Timed calls do not
+ * tell that: the few of them lie in one another, the outermost first.
  *
- * Chains that are cut are deep ones, and those beside them that are whole tell too few. But of
- * one sample in so many far more of the stack was copied, whatever stood there: where these
- * are whole they tell.
+ * Chains that are cut are deep ones, so the whole ones beside them tell of too few calls. But
+ * one sample in so many has far more of the stack, whatever stood there: where the chains of
+ * those samples are whole, they tell.
  */
 #include <stdlib.h>
 
@@ -19,8 +18,8 @@
 enum { LEAST = 10 };			/* samples in calls of a function */
 #define NEARLY_ALL 0.9
 
-/* Samples in calls of a function: each once; of these, in whole chains; and there, as often as
- * there were calls in one another. */
+/* Samples in calls of a function. once: each once; whole: of these, in whole chains; each: of
+ * those, as often as the sample has calls in one another. */
 struct nested {
 	double once, whole, each;
 };

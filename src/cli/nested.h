@@ -11,7 +11,7 @@ struct fl_stood;
  * -ENOMEM. */
 int fl_nested_gather(struct fl_profile *, const struct fl_stood *, const double *share,
 		     const uint32_t *leaf);
-/* How many calls of a function a sample stood in, of those in one, on average; 0: unknown. */
+/* How many calls of a function a sample in it stood in, on average; 0: unknown. */
 double fl_nested_calls(const struct fl_profile *, uint64_t function);
 
 #endif

@@ -41,8 +41,8 @@ static bool is_dashes(const struct fl_args *a, int at)
 	return at < a->argc && !strcmp(a->argv[at], "--");
 }
 
-/* PATTERN... up to `--`, and options also among them, as no function's name begins with a
- * dash. How many patterns, or -1. */
+/* Take PATTERN... up to `--`, and options among them, because no function's name begins with a
+ * dash. Returns how many patterns there are, or -1. */
 static int take_patterns(struct fl_args *a, struct fl_session_options *o)
 {
 	int n = 0;

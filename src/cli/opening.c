@@ -2,13 +2,13 @@
  * opening.c - the kernel's events of a program, opened while it starts.
  *
  * Hides that a machine's first event of a task takes the kernel ten milliseconds, a grace
- * period of its own (perf_sched_events), also of one that is opened a second after the last
- * one was closed. Meanwhile the program is loaded and the agent reads its code. So a thread
- * opens events for the process that was just begun; they stand idle until it asks, before
- * its first own instruction, what is wanted.
+ * period of its own (perf_sched_events); so does an event that is opened a second after the
+ * last one was closed. Meanwhile the program is loaded and the agent reads its code. So a
+ * thread opens events for the process that was just begun; they stand idle until the process
+ * asks, before its first own instruction, what is wanted.
  *
- * What the program took until then no sample has: of its CPU time what the loader had used
- * as the agent began is the program's, the rest the agent's work.
+ * No sample has the time that the program took until then. The part of it that the loader had
+ * used when the agent began is the program's; the rest is the agent's work.
  */
 #include "cli/cli.h"
 #include "cli/preempt.h"
@@ -55,7 +55,8 @@ void fl_opening_end(struct fl_session *s)
 	}
 }
 
-/* Then samples are of all that the program does, and there is no agent's work. */
+/* The program will ask nothing, so samples are of all that it does, and there is no agent's
+ * work. */
 int fl_opening_before(void *session, int pid)
 {
 	struct fl_session *s = session;

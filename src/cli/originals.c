@@ -2,16 +2,16 @@
  * originals.c - samples and return addresses in second bodies, as of their functions.
  *
  * A body stands in memory without a file. Its process tells where, in rows that it can write
- * at any time: they are copied, and nothing in them is followed; what comes out is an
- * address, to be looked up as any other. Fork's child goes on with its parent's bodies at
+ * at any time: so rows are copied, and nothing in them is followed; what comes out is an
+ * address, to be looked up as any other. A child of fork() goes on with its parent's bodies at
  * the same places, and tells of those that it makes itself. Each process has its own rows here:
- * of a program that a hundred processes run at the same addresses a body stands there a hundred
- * times.
+ * if a hundred processes run a program at the same addresses, each of its bodies has a hundred
+ * rows.
  *
- * A block of rows is given back when its image has ended and nobody lives who was forked of it.
- * That it has ended says another image of its process, which has joined since: the kernel had
+ * A block of rows is given back when its image has ended and no image lives that was forked of
+ * it. An image has ended if another one of its process has joined since: by then the kernel had
  * killed the threads of the one before. Or the kernel says that the process is gone, or that
- * its only thread executes nothing any more. What was sampled before is looked at first.
+ * its only thread executes nothing any more. Samples of before are looked at first.
  *
  * (B) pairs with (A) in channel/body.c: who sees where it is sees whose.
  * (K) pairs with (L) in channel/body.c: blocks that were counted have owners.
@@ -22,9 +22,9 @@
 #include "cli/originals.h"
 #include "os/os.h"
 
-/* A target that writes rows all the time shall not keep its reader busy: all of them may be
- * copied or sorted so often, and then some for each sample that is in none; of an image that
- * the kernel says has ended they may again. FEW: so many bodies that begin before an address
+/* A target that writes rows all the time shall not keep its reader busy: all rows may be copied
+ * or sorted TIMES times, and after that some for each sample that is in none; rows of an image
+ * that the kernel says has ended may be again. FEW: so many bodies that begin before an address
  * are looked at, and so many parents. */
 enum { TIMES = 16, ROWS_A_MISS = 256, FEW = 64 };
 
@@ -89,7 +89,8 @@ static struct fl_told_image *add_image(struct fl_originals *b, uint64_t owner)
 
 /* ---- blocks of rows ---------------------------------------------------------------------- */
 
-/* Out of a list of rows, or of blocks, which are `each` 1: how many stay. */
+/* Remove a block's rows from a list of rows, or the block from a list of blocks (`each` is 1).
+ * Returns how many stay. */
 static uint32_t remove_of(uint32_t *list, uint32_t n, uint32_t each, uint32_t block)
 {
 	uint32_t kept = 0;
@@ -100,7 +101,7 @@ static uint32_t remove_of(uint32_t *list, uint32_t n, uint32_t each, uint32_t bl
 	return kept;
 }
 
-/* An image that has none is not kept: so there are no more of them than blocks, whatever
+/* An image that has no block is not kept: so there are no more images than blocks, whatever
  * stands there. */
 static void forget_block(struct fl_originals *b, uint32_t block)
 {
@@ -166,7 +167,7 @@ static uint32_t claimed_rows(const struct fl_originals *b, uint32_t block)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* No more than there are rows in all. */
+/* Keep a body, but no more bodies than there are rows in all. */
 static void add_body(struct fl_originals *b, struct fl_told_image *p,
 		     const struct fl_told_body *body)
 {
@@ -179,7 +180,7 @@ static void add_body(struct fl_originals *b, struct fl_told_image *p,
 	b->n_held++;
 }
 
-/* False: it is not written. It is nobody's, until somebody looks again. */
+/* False: the row is not written yet. It is nobody's until somebody looks again. */
 static bool take_written(struct fl_originals *b, uint32_t i)
 {
 	const struct fl_body_row *row = &b->rows[i];
@@ -268,7 +269,7 @@ static bool is_process_gone(int32_t pid)
 	       status.ends && fl_os_thread_count(pid) <= 1;
 }
 
-/* Of the first process all may be asked at the end. */
+/* The first process does not count as gone, because all of it may be asked for at the end. */
 static void find_ended(struct fl_originals *b)
 {
 	const struct fl_process *rows = fl_shm_processes(b->shm);
@@ -330,8 +331,8 @@ static void free_ended(struct fl_originals *b, uint64_t settled)
 	}
 }
 
-/* As long as most are free it costs nothing to let them be. A claim counts twice. A target that
- * claims all the time has a part of the reader's. */
+/* As long as most blocks are free it costs nothing to let them be. A claim counts twice. A
+ * target that claims all the time has a part of the reader's time. */
 void fl_originals_turn(struct fl_originals *b, uint64_t settled)
 {
 	enum { FULL_NS = 20000000, PARTS = 16 };
@@ -399,8 +400,8 @@ const struct fl_told_body *fl_originals_body(struct fl_originals *b, int32_t pid
 	return !body && b->shm && look_for_more(b) ? own_body(b, pid, at) : body;
 }
 
-/* Of whom nobody knows the parents has any other's: those of one program at one address are
- * alike. */
+/* A process whose parents are not known has any other process's bodies: bodies of one program
+ * at one address are alike. */
 uint64_t fl_originals_at(struct fl_originals *b, int32_t pid, uint64_t at)
 {
 	const struct fl_told_body *body = fl_originals_body(b, pid, at);
@@ -410,7 +411,7 @@ uint64_t fl_originals_at(struct fl_originals *b, int32_t pid, uint64_t at)
 	return body ? body->function : at;
 }
 
-/* A row is written when it counts already: until then it has no table. */
+/* A row counts before it is written: until then it has no table. */
 static uint32_t own_block(const struct fl_originals *b, int32_t pid, uint64_t at,
 			  struct fl_glue_range *block)
 {

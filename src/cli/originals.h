@@ -17,8 +17,8 @@ struct fl_told_image {
 	uint32_t number;
 	uint32_t n_blocks;		/* of the region's rows */
 	struct fl_told_body *of;
-	uint32_t n, n_sorted;		/* by place, those told last behind others */
-	uint64_t ended_ns;		/* by then it had; 0: not known to */
+	uint32_t n, n_sorted;		/* by place; those told last come behind */
+	uint64_t ended_ns;		/* it had ended by then; 0: not known to */
 	struct fl_told_image *older;	/* of its process */
 };
 
@@ -48,7 +48,7 @@ struct fl_originals {
 	uint64_t credit;		/* rows that may be copied or sorted, however they
 					 * change */
 	uint32_t n_used, n_ended;	/* blocks that are somebody's; images that have ended */
-	uint32_t swept_claims;		/* when was looked last who has ended */
+	uint32_t swept_claims;		/* at the last look for images that have ended */
 	uint64_t swept_ns, sweep_took_ns;
 	int32_t (*parent)(const void *arg, int32_t pid);	/* whose image its own was
 					 * forked of; 0: nobody's. NULL: of all */
@@ -58,24 +58,24 @@ struct fl_originals {
 };
 
 void fl_originals_open(struct fl_originals *, struct fl_region *);
-/* The function that a sample of process `pid` at address `at` stood in the body of; where
- * it stood in none, `at`. */
+/* The function in whose body a sample of process `pid` at address `at` stood; `at`, where it
+ * stood in no body. */
 uint64_t fl_originals_at(struct fl_originals *, int32_t pid, uint64_t at);
-/* The body of the process's, or that it has of its parents, which is there; NULL: none is. It
- * is valid until the next call. */
+/* The body that is there, of the process's own or of its parents'; NULL: none is. It is valid
+ * until the next call. */
 const struct fl_told_body *fl_originals_body(struct fl_originals *, int32_t pid, uint64_t at);
-/* Whose image that of `pid` was forked of; 0: nobody's. */
+/* The process that the image of `pid` was forked of; 0: none. */
 int32_t fl_originals_parent(const struct fl_originals *, int32_t pid);
-/* 1 + the row of the block of bodies that the address is in, of the process's or of its
- * parents', with what unwinds them; of several the one that was told last. 0: in none. */
+/* 1 + the row of the block of bodies that the address is in, of the process's own or of its
+ * parents', with what unwinds them; of several rows the one that was told last. 0: in none. */
 uint32_t fl_originals_block(const struct fl_originals *, int32_t pid, uint64_t at,
 			    struct fl_glue_range *);
-/* Gives blocks back whose images have ended, where blocks become few. Samples of before
+/* Give blocks back whose images have ended, where free blocks become few. Samples from before
  * `settled` have been looked at. */
 void fl_originals_turn(struct fl_originals *, uint64_t settled);
 /* At the end, look for more once more. */
 void fl_originals_look(struct fl_originals *);
-/* Each of the process's own that is known, of its last image first. */
+/* Each known body of the process's own, those of its last image first. */
 void fl_originals_each(struct fl_originals *, int32_t pid,
 		       void (*each)(void *arg, const struct fl_told_body *), void *arg);
 void fl_originals_close(struct fl_originals *);

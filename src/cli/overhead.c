@@ -5,12 +5,12 @@
  * of flick's: entry, a little work, exit, entry. What each pair takes beside the work,
  * and how much of that lies between its two clock readings, is taken out of all times
  * that are made of such records (analysis/stack.h). Beside a little work a core runs a
- * part of a probe for nothing; beside more it does not. Programs have both, so what is
- * taken is the mean of the two. A program whose caches are full pays more than that;
+ * part of a probe for nothing; beside more work it does not. Programs have both, so the
+ * mean of the two is taken. A program whose caches are full pays more than that;
  * self times rest on samples where the system gives them (profile.c).
  *
- * Of samples also what those that lie in another one take of it: of calls that are timed
- * what they do not measure themselves, of others all.
+ * Where calls are sampled, it is also measured what probes of calls in a timed call take of
+ * it: for timed ones the part that they do not measure themselves, for others all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ enum {
 	NEVER = 1 << 30			/* as good as */
 };
 
-/* Probes; the latter two of a call around a round. */
+/* Probes; the last two are of a call around a round. */
 enum { ENTRY, EXIT, AROUND, BEHIND, N_PROBES };
 
 struct trial {
@@ -49,8 +49,8 @@ struct trial {
 	uint64_t begun;			/* of the call whose entry was fed last */
 };
 
-/* The clock may go in steps of 25 ticks and more: what lies between two readings is right as a
- * mean of many. */
+/* The clock may go in steps of 25 ticks and more: the time between two readings is right only
+ * as a mean of many. */
 static void add_inside(struct trial *t, uint64_t ticks)
 {
 	t->sum += ticks;
@@ -91,7 +91,7 @@ enum {
 	ALL_BYTES = HOT_BYTES + FL_ARCH_RECORDING_REST_BYTES
 };
 
-/* As at entries and exits, and as probe/glue.c makes it where each call is recorded. */
+/* Make glue as at entries and exits, as probe/glue.c makes it where each call is recorded. */
 static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
 		     enum fl_convention way)
 {
@@ -170,8 +170,8 @@ static int compare(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* The tenth of the smallest ends here: what others do on the machine only adds, and
- * to take out too much is worse than too little. */
+/* The value at the end of the smallest tenth: what others do on the machine only adds, and to
+ * take out too much is worse than too little. */
 static uint32_t tenth(uint32_t *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), compare);
@@ -184,7 +184,7 @@ static void begin_inside(struct trial *t)
 	t->sum = 0;
 }
 
-/* A call that is timed among others that are not is none that the core has foreseen. */
+/* The core does not foresee a timed call among others that are not timed. */
 static void time_samples(struct trial *t, int steps)
 {
 	fl_sample_space(ENTRY, GAP);
@@ -196,7 +196,7 @@ static void time_samples(struct trial *t, int steps)
 	fl_sample_space(ENTRY, 1);
 }
 
-/* The loop around nothing takes its share. */
+/* The loop without probes takes its share, which is subtracted. */
 static struct fl_overhead measure_beside(struct trial *t, int steps)
 {
 	struct fl_overhead o;
@@ -221,9 +221,9 @@ static struct fl_overhead measure_beside(struct trial *t, int steps)
 	return o;
 }
 
-/* By so many parts of a tick each pair makes a timed call longer that stands above them:
- * where nothing else is done, as what calls have beside them hides a part of it, and of
- * the shortest calls least. */
+/* By how many parts of a tick each pair makes a timed call longer that stands above it. This is
+ * measured where nothing else is done, because work beside calls hides a part of it, and of the
+ * shortest calls least. */
 static uint32_t measure_within(struct trial *t)
 {
 	uint32_t bare, full;
@@ -276,8 +276,8 @@ static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 	return o;
 }
 
-/* What is sampled is paired by the function of probes 0 and 1, which stays on, as does that
- * of 2 and 3. */
+/* Samples are paired by the function of probes 0 and 1, which stays on, as does the function
+ * of probes 2 and 3. */
 static int open_probes(const struct trial *t)
 {
 	static const uint8_t kinds[] = { FL_ENTRY, FL_EXIT, FL_ENTRY, FL_EXIT };
@@ -295,8 +295,8 @@ static int open_probes(const struct trial *t)
 	return err;
 }
 
-/* In a process of its own: it has a target's channel. In windows calls are counted,
- * too, as they are beside samples. */
+/* The trial has a process of its own, because it has a target's channel. In windows calls are
+ * counted, too, as they are beside samples. */
 static void run_child(struct fl_overhead out[2], const struct fl_session_options *asked)
 {
 	static struct trial t;

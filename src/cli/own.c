@@ -1,9 +1,9 @@
 /*
- * own.c - what of the code that a target runs is flick's: its library, and glue.
+ * own.c - which code that a target runs is flick's: its library, and glue.
  *
- * Glue stands in memory without a file. The target tells where as it makes it, in rows
- * that it can write at any time: they are copied, and used as copied. Who asks looks
- * first whether there are more; of thousands of modules it is found by halving.
+ * Glue stands in memory without a file. The target tells where it stands when it makes glue,
+ * in rows that it can write at any time: so rows are copied, and used as copied. Before each
+ * question fl_own_look() takes new rows; glue of thousands of modules is found by halving.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "cli/mapped.h"
 #include "cli/own.h"
 
-/* Processes of a process tree have theirs at the same places, mostly. */
+/* Processes of a process tree have their glue at the same places, mostly. */
 static size_t join_ranges(struct fl_glue_range *r, size_t n)
 {
 	size_t kept = 0;
@@ -26,7 +26,7 @@ static size_t join_ranges(struct fl_glue_range *r, size_t n)
 	return kept;
 }
 
-/* A row is claimed before it is written: until then, wholly, it is nobody's. */
+/* A row is claimed before it is written: until it is written wholly, it is nobody's. */
 static size_t copy_rows(struct fl_glue_range *to, const struct fl_glue_range *rows, size_t n)
 {
 	size_t kept = 0;
@@ -38,7 +38,7 @@ static size_t copy_rows(struct fl_glue_range *to, const struct fl_glue_range *ro
 	return kept;
 }
 
-/* It has a section of its own (Makefile). */
+/* The agent's work has a section of its own (Makefile). */
 static void find_work(struct fl_own *o, const char *path)
 {
 	struct fl_obj library;
@@ -107,7 +107,7 @@ bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct
 		return false;
 	to->own += pc->n;
 	to->taken_own += pc->taken;
-	/* Of the agent, when modules come. */
+	/* The agent's work, when modules come. */
 	if (fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo)
 		to->work += pc->n;
 	to->counts += fl_own_counts(o, pc) ? pc->n : 0;

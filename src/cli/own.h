@@ -18,14 +18,14 @@ struct fl_own {
 
 /* Take all glue anew if there is more of it. 0 or -ENOMEM: what was taken last stays. */
 int fl_own_look(struct fl_own *, const struct fl_session *);
-/* In the library, or in glue as it was when somebody looked last. */
+/* Is it in the library, or in glue as it was when somebody looked last? */
 bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct fl_pc *);
 /* Is it of a process that is recorded? Without --follow children are not, and their time is
  * not the target's. */
 bool fl_own_is_targets(const struct fl_session *, const struct fl_pc *);
-/* Of what is own: glue, which counts calls. */
+/* Is a place that is own in glue, which counts calls? */
 bool fl_own_counts(const struct fl_own *, const struct fl_pc *);
-/* Add what was sampled there of the target to the sums. True: it is own. */
+/* Add samples of the target at that place to the sums. True: the place is own. */
 bool fl_own_add(const struct fl_own *, const struct fl_session *, const struct fl_pc *,
 		struct fl_pcs *);
 void fl_own_close(struct fl_own *);

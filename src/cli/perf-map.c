@@ -1,8 +1,9 @@
 /*
  * perf-map.c - /tmp/perf-PID.map: under which names perf shows what stands in near memory.
  *
- * Hides the file. The program may write it, too, where it makes code of its own: then our
- * lines come behind its. Anybody may have put something else there: it is left alone.
+ * Hides the file. The program may write it, too, where it makes code of its own: then flick's
+ * lines come behind the program's. Anybody may have put something else there, which is left
+ * alone.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ static void put_body(void *arg, const struct fl_told_body *row)
 	putc('\n', p->to);
 }
 
-/* Followed is no link: the name is known to all before the file is there. */
+/* No link is followed: all know the name before the file is there. */
 static FILE *open_map(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,

@@ -16,8 +16,8 @@
 
 enum { MAX_RECORD = 32768 + 512 };	/* a mapping's has a path, a sample's a stack */
 
-/* For records, without the page in front of them: powers of two. Of who records beside others
- * the kernel may lock so much memory and no more; stacks take most of it. */
+/* For records, without the page in front of them: powers of two. A user may lock only so much
+ * memory, whatever records beside this; stacks take most of it. */
 enum { STACKS_BYTES = 64 * FL_PAGE };
 
 static int map_ring(struct fl_perf_ring *r, uint32_t bytes)
@@ -44,7 +44,7 @@ int fl_perf_ring_open(struct fl_perf_ring *r, struct perf_event_attr *attr, int 
 	return map_ring(r, FL_PERF_RING_BYTES);
 }
 
-/* One that is not on line has no event, and nobody runs there. */
+/* A CPU that is not on line has no event, and nothing runs there. */
 int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, int pid)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -63,7 +63,7 @@ int fl_perf_rings_open(struct fl_perf_rings *r, struct perf_event_attr *attr, in
 	return err;
 }
 
-/* Without memory of their own: who is not root may lock little. */
+/* These events have no memory of their own, because a user who is not root may lock little. */
 void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r,
 		       struct perf_event_attr *attr, int pid)
 {
@@ -95,7 +95,7 @@ bool fl_perf_rings_has(const struct fl_perf_rings *more, uint64_t id)
 	return false;
 }
 
-/* With those that threads have inherited from them. */
+/* Ask each event, with those that threads have inherited from it. */
 static void ask_each(const struct fl_perf_rings *r, unsigned long what)
 {
 	for (uint32_t i = 0; i < r->n; i++)
@@ -113,7 +113,7 @@ void fl_perf_rings_go(struct fl_perf_rings *r)
 bool fl_perf_rings_have(const struct fl_perf_rings *r)
 {
 	for (uint32_t i = 0; i < r->n; i++)
-		/* ordering: none of ours; nothing is read by it */
+		/* ordering: none of ours; nothing is read by the result */
 		if (r->of[i].head && __atomic_load_n(&r->of[i].head->data_head,
 						     __ATOMIC_RELAXED) !=
 		    r->of[i].head->data_tail)

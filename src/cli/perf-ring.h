@@ -10,10 +10,10 @@
 
 #include "os/os.h"
 
-#define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records, but for stacks */
+#define FL_PERF_RING_BYTES (16 * FL_PAGE)	/* for records without stacks */
 
-/* One a CPU. Of a process that ran before, events of each thread on each CPU, which all
- * write into these. */
+/* One ring for each CPU. A process that ran before has events of each thread on each CPU, which
+ * all write into these rings. */
 struct fl_perf_rings {
 	struct fl_perf_ring {
 		int fd;			/* -1: that CPU is not on line */
@@ -31,22 +31,22 @@ struct fl_perf_rings {
 	uint32_t n_threads;		/* that the process had when they were opened of it */
 };
 
-/* An event on each CPU for process `pid`, which has one thread, or, 0, for this one, and for
- * whom it forks. 0 or -errno: nothing is open. go: events that are disabled begin. */
+/* An event on each CPU for process `pid`, which has one thread, or, for 0, for this one, and
+ * for all that it forks. 0 or -errno: nothing is open. go: events that are disabled begin. */
 int fl_perf_rings_open(struct fl_perf_rings *, struct perf_event_attr *, int pid);
 void fl_perf_rings_go(struct fl_perf_rings *);
-/* Events `more`, as many as can be had, that write into the memory of `r`: from there they are
- * taken. */
+/* Events `more`, as many as can be had, that write into the memory of `r`: their records are
+ * taken from there. */
 void fl_perf_rings_add(struct fl_perf_rings *more, const struct fl_perf_rings *r,
 		       struct perf_event_attr *, int pid);
 bool fl_perf_rings_has(const struct fl_perf_rings *more, uint64_t id);	/* such an event? */
-/* The same of each thread that process `pid` has, and whom they create (perf-threads.c). A
- * record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID, behind thread and
- * time; a sample has these behind its address. */
+/* As fl_perf_rings_open(), of each thread that process `pid` has, and of those that they create
+ * (perf-threads.c). A record ends in its event's id, which `attr` asks for by PERF_SAMPLE_ID,
+ * behind thread and time; a sample has these behind its address. */
 int fl_perf_rings_open_of(struct fl_perf_rings *, struct perf_event_attr *attr, int pid);
-/* Is it told by the thread's own event as well? */
+/* Is the record told by the thread's own event as well? */
 bool fl_perf_rings_is_twice(struct fl_perf_rings *, const struct perf_event_header *);
-/* Nothing more is told; what has been can be taken. */
+/* No more records come; those that are there can be taken. */
 void fl_perf_rings_stop(struct fl_perf_rings *);
 /* Is there anything to take? */
 bool fl_perf_rings_have(const struct fl_perf_rings *);

@@ -2,13 +2,14 @@
  * perf-threads.c - events of the threads that a process has already.
  *
  * Hides that the kernel lets an event be inherited by a thread's children, and not by its
- * siblings. So each thread that is there gets one on each CPU, and all of a CPU write into
- * one ring; memory that may be locked is little. Threads that are created meanwhile
- * have inherited their creator's, or are found by who looks again until there is no new one.
+ * siblings. So each thread that is there gets an event on each CPU, and all events of a CPU
+ * write into one ring, because little memory may be locked. Threads that are created meanwhile
+ * have inherited their creator's events, or are found by looks that go on until there is no
+ * new thread.
  *
- * Nobody says which of the two holds for a thread: it may have both. What it tells by an
- * event that is not its own is told twice, then, and taken once. Its number may be another
- * thread's when it has ended.
+ * Nothing says which of the two holds for a thread: it may have both. Then its records by an
+ * inherited event are told twice, and taken once. When a thread has ended, another one may get
+ * its number.
  */
 #include <linux/sched.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static int note_id(struct fl_perf_rings *r, int fd, int tid)
 	return 0;
 }
 
-/* Its records go where those of the CPU's first event do. */
+/* The event's records go where those of the CPU's first event go. */
 static int add_event(struct fl_perf_rings *r, struct perf_event_attr *attr, int tid, int cpu)
 {
 	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -54,7 +55,7 @@ static int add_event(struct fl_perf_rings *r, struct perf_event_attr *attr, int 
 	return err;
 }
 
-/* A thread that has ended, and a CPU that is not on line, have none. */
+/* A thread that has ended, and a CPU that is not on line, have no events. */
 static int add_to_each(struct fl_perf_rings *r, struct perf_event_attr *attr, int tid)
 {
 	for (uint32_t cpu = 0; cpu < r->n; cpu++) {
@@ -97,7 +98,8 @@ static int see_thread(void *arg, int tid)
 	return err;
 }
 
-/* Who creates threads all the time is left after some looks: nearly all are inherited by. */
+/* A program that creates threads all the time is left after some looks: by then nearly all
+ * threads inherit events. */
 static int add_threads(struct look *l, int pid)
 {
 	enum { LOOKS = 16 };
@@ -113,7 +115,7 @@ static int add_threads(struct look *l, int pid)
 	return 0;
 }
 
-/* As many descriptors as threads times CPUs. */
+/* Allow as many descriptors as threads times CPUs. */
 static void allow_descriptors(void)
 {
 	struct rlimit most;
@@ -158,7 +160,7 @@ int fl_perf_rings_open_of(struct fl_perf_rings *r, struct perf_event_attr *attr,
 
 /* ---- what is told twice ------------------------------------------------------------ */
 
-/* What ends every record but a sample: there it stands behind the address. */
+/* What ends every record except a sample: in a sample it stands behind the address. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time, id;
@@ -171,7 +173,7 @@ struct end {
 	uint32_t pid, parent, tid;
 };
 
-/* Whoever has its number next has inherited all events. */
+/* The next thread of that number has inherited all events. */
 static void forget_thread(struct fl_perf_rings *r, uint64_t tid)
 {
 	size_t n = fl_rows_from(r->own, r->n_own, sizeof(*r->own), tid);

@@ -2,20 +2,20 @@
  * preempt.c - when the kernel took the processor from threads of the target.
  *
  * Hides that the kernel writes a record at each switch, into the ring of the CPU where it
- * was: so a thread's records stand in several. A call that was timed gets taken out of it
- * what its thread was preempted in its middle, not what it slept or waited.
+ * was: so a thread's records stand in several rings. The time that a thread was preempted in
+ * the middle of a timed call is taken out of the call, not the time that it slept or waited.
  *
  * PROTOCOL	The reader has copied a call's records; it reads the clock, c; then takes all
- *		rings; then heeds, in the order of time, what was before c. The rest waits.
+ *		rings; then heeds, in the order of time, switches before c. Later ones wait.
  * INVARIANT	1. All switches of the thread before the call's end are heeded (OS26).
  *		2. A thread's switches are heeded in their order.
- * WHY		1. The kernel counts a record before the thread runs on, which then wrote what
- *		   the reader has seen; and its time is before c.
- *		2. A thread leaves a CPU, and that is counted, before it gets another one. So
- *		   what is before c and in a ring that was looked at is behind nothing that
- *		   was not.
+ * WHY		1. The kernel counts a switch's record before the thread runs on, and only then
+ *		   the thread wrote what the reader has seen; and the switch's time is before c.
+ *		2. That a thread leaves a CPU is counted before it gets another one. So before
+ *		   a switch that is in a ring that was looked at, and whose time is before c,
+ *		   the thread had none that was missed.
  * FAILURE	A ring that was nearly full may have lost records: nothing is taken out of
- *		calls that began before it was found so. Where the records would cost the
+ *		calls that began before that was found. Where the records would cost the
  *		program more than they are worth, they end for good.
  */
 #include <stdio.h>
@@ -140,7 +140,7 @@ bool fl_preempt_is_told(const struct fl_preempt *p)
 
 /* ---- opening -------------------------------------------------------------------- */
 
-/* Before Linux 4.17 nothing says who could have run on. */
+/* Before Linux 4.17 nothing says whether a thread could have run on. */
 static bool is_too_old(void)
 {
 	unsigned major = 0, minor = 0;
@@ -187,7 +187,7 @@ static int open_running(struct fl_preempt *p, int pid)
 	return fl_perf_rings_open_of(&p->rings, &attr, pid);
 }
 
-/* An event of its own, which counts nothing: it can end before the samples do. */
+/* Switches have an event of their own, which counts nothing: it can end before samples do. */
 int fl_preempt_open(struct fl_preempt **out, int running)
 {
 	struct fl_preempt *p = is_too_old() ? NULL : calloc(1, sizeof(*p));

@@ -1,10 +1,10 @@
 /*
  * preempted.c - how long each thread was preempted, up to any tick.
  *
- * Hides how much of it is kept: of each thread so many gaps, and with each what all
- * before it add up to. Of those that are long ago only each second, fourth, ... is kept. So
- * of a call as long a part of its first gaps counts as not preempted, some thirtieth; what
- * is taken out was never more than the thread waited.
+ * Hides how much is kept: so many gaps of each thread, and with each gap the sum of all
+ * before it. Of gaps that are long ago only each second, fourth, ... is kept. So the first
+ * gaps of a call that is as long may count as not preempted, up to a thirtieth of it; the time
+ * taken out of a call is never more than the thread waited.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,8 @@ struct thread {
 	} *of;
 };
 
-/* One that has ended is kept until there is no room: what it recorded may come yet. Who
- * gets its number lives later. */
+/* A thread that has ended is kept until there is no room: its records may come yet. Another
+ * thread that gets its number lives later. */
 struct fl_preempted {
 	struct thread of[THREADS];
 	uint32_t n;
@@ -77,7 +77,7 @@ static int latest_first(const void *x, const void *y)
 	return a->last > b->last ? -1 : a->last < b->last;
 }
 
-/* Those that were not switched for longest. 0 or -ENOMEM. */
+/* Drop the half of threads that were not switched for longest. 0 or -ENOMEM. */
 static int drop_half(struct fl_preempted *p)
 {
 	int err = 0;
@@ -111,7 +111,7 @@ static uint64_t sum_behind(const struct gap *g)
 	return g->before + (g->end - g->begin);
 }
 
-/* Is it one of those that are kept of what is that old? */
+/* Is a gap of that number kept at that age? */
 static bool is_kept(uint64_t number, uint64_t age)
 {
 	uint64_t stride = 1;
@@ -175,7 +175,7 @@ void fl_preempted_forget(struct fl_preempted *p, uint64_t at)
 	p->since = at > p->since ? at : p->since;
 }
 
-/* How many gaps began before it. */
+/* How many gaps began before `at`. */
 static uint32_t begun_at(const struct thread *t, uint64_t at)
 {
 	return at ? (uint32_t)fl_rows_from(t->of, t->n, sizeof(*t->of), at - 1) : 0;
@@ -192,7 +192,7 @@ static uint64_t least_at(const struct thread *t, uint64_t at)
 	return at < g->end ? g->before + (at - g->begin) : sum_behind(g);
 }
 
-/* At most: with those that were dropped behind the last one. */
+/* At most: with gaps that were dropped behind the last one. */
 static uint64_t most_at(const struct thread *t, uint64_t at)
 {
 	uint32_t n = begun_at(t, at);

@@ -1,9 +1,9 @@
 /*
  * profile.c - self times, from samples of the program counter.
  *
- * What a probe sees of a function's time has the time of probes in it, and a function
- * of three ticks pays sixty for being timed. A sample of the program counter pays
- * nothing, so self times rest on these: of each function the share of samples that
+ * The time that probes see of a function has the time of probes in it, and a function
+ * of three ticks pays sixty for being timed. For a sample of the program counter it pays
+ * nothing. So self times rest on samples: a function has the share of samples that
  * stood in it. The rows of `latency` get their self times here; a function that has
  * samples and no probe gets a row. Samples that stood in flick's own code are no time of
  * the program's (cost.c).
@@ -29,7 +29,7 @@ static bool read_headers(struct fl_headers *h, const char *path)
 }
 
 /* Code may stand in other memory than its file's (--text=alias): then the agent has
- * told which module is there. What is nowhere goes by the name of its mapping. */
+ * told which module is there. Code of no module goes by the name of its mapping. */
 static struct fl_place find_place(struct fl_profile *p, const struct fl_pc *pcs, size_t i)
 {
 	const struct fl_pc *pc = &pcs[i];
@@ -63,7 +63,8 @@ static int by_path(const void *x, const void *y, void *pcs)
 	return a->path < b->path ? -1 : a->path > b->path;
 }
 
-/* What stood in the program, file by file, as each is opened once: how many places. */
+/* Samples that stood in the program become places, file by file, so that each file is opened
+ * once. Returns how many places there are. */
 static size_t take_places(struct fl_profile *p, struct fl_own *own, const struct fl_pc *pcs,
 			  size_t n, struct fl_place *places)
 {
@@ -96,7 +97,8 @@ int fl_profile_add(const struct fl_profile *p, struct fl_profile_samples *sample
 	return err;
 }
 
-/* Files that only samples met are among the modules then: not where nobody asks. */
+/* To name places puts files that only samples met among the modules: so this is called only
+ * where times by samples are asked for. */
 struct fl_place *fl_profile_places(struct fl_profile *p, const struct fl_pc *pcs, size_t n,
 				   size_t *n_places)
 {
@@ -114,7 +116,7 @@ struct fl_place *fl_profile_places(struct fl_profile *p, const struct fl_pc *pcs
 	return places;
 }
 
-/* Of each function how many stood in itself. */
+/* How many samples stood in each function itself. */
 static int gather_selves(struct fl_profile *p)
 {
 	struct fl_functions *functions = &p->s->functions;
@@ -144,7 +146,8 @@ static int gather_selves(struct fl_profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* Of functions whose entries have probes: no calls are none, of others nobody knows. */
+/* Functions whose entries have probes: where no call of one was seen there was none. Of others
+ * nothing is known. */
 static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 {
 	for (uint32_t i = 0; i < s->n_selected; i++) {
@@ -157,7 +160,7 @@ static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 }
 
 /* Rows for functions that were sampled and have no probe, or none that was met; where nothing
- * has one, for their callers as well. */
+ * has a probe, for their callers as well. */
 static int add_rows(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function");
@@ -229,9 +232,10 @@ static double part_of(const struct seen *of, uint64_t calls, uint64_t self)
 	       of->calls ? (double)calls / (double)of->calls : 0;
 }
 
-/* Where a function has several rows, one a caller, or one a way from the root. How its time
- * is shared among these, windows tell, and not how much it is: in one in which the thread
- * did not run, a call lasts as long as that took, and it stands for many. */
+/* For functions that have several rows, one for each caller, or for each way from the root.
+ * Windows tell how a function's time is shared among its rows, but not how much it is: in a
+ * window in which the thread did not run, a call lasts as long as that took, and stands for
+ * many. */
 static int share_out(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), calls = fl_sheet_column(r, "calls");
@@ -258,9 +262,9 @@ static int share_out(struct flick_rows *r, const struct fl_profile *p)
 
 /* ---- into results ------------------------------------------------------------------ */
 
-/* Calls times the average of a few is more time than the threads had that called: these few
- * were not like the rest, and what the rest took is not known. What has no total lies in one
- * another: the sum of that may be any. */
+/* Where calls times the average of the few timed ones is more time than the calling threads
+ * had, those few were not like the rest, and what the rest took is not known. Calls without a
+ * total lie in one another: their sum may be any. */
 static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 {
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
@@ -278,7 +282,7 @@ static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 	}
 }
 
-/* Where no samples tell, self times of windows come to no more in all than there was. */
+/* Where no samples tell, self times of windows add up to no more than the time there was. */
 static void bound_selves(struct flick_rows *r, const struct fl_profile *p)
 {
 	int self = fl_sheet_column(r, "self_ns");
@@ -292,7 +296,7 @@ static void bound_selves(struct flick_rows *r, const struct fl_profile *p)
 	}
 }
 
-/* Of the analysis that result is of: no third party's. */
+/* Into result `i`, unless it is of a third party's analysis. */
 static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t i)
 {
 	struct flick_rows *r = &s->results[i];

@@ -9,12 +9,12 @@
 #include "cli/inner.h"
 #include "cli/sampler.h"
 
-/* How long threads were there, and of whose calls that is known (lives.c). */
+/* How long threads were there, and which of them called what (lives.c). */
 struct fl_lives {
 	struct fl_life {
 		uint64_t all_ns;
-		uint64_t waited_ns;	/* of that: asleep, preempted or in the kernel, as no
-					 * sample stood in it */
+		uint64_t waited_ns;	/* of that: asleep, preempted or in the kernel, where no
+					 * sample stands */
 	} *threads, all;		/* each by its number; all of them */
 	size_t n_threads;
 	struct fl_life programs[FL_MAX_PROGRAMS + 1];	/* of all threads of theirs, also of
@@ -23,8 +23,8 @@ struct fl_lives {
 	uint32_t *callers, n_callers;	/* index: function; as fl_budget_threads() */
 };
 int fl_lives_open(struct fl_lives *, struct fl_session *);	/* 0 or -ENOMEM */
-/* Of the thread that called a function; where there were several, of all of their program's, or
- * of all threads. */
+/* The life of the thread that called a function; where several did, of all threads of their
+ * program, or of all threads. */
 const struct fl_life *fl_lives_of_callers(const struct fl_lives *, uint64_t function);
 void fl_lives_close(struct fl_lives *);
 
@@ -47,7 +47,7 @@ struct fl_profile {
 					 * few of processes */
 	} *modules;			/* NULL: no process was bare */
 	uint32_t n_modules;
-	double longer;			/* so many times probes make a process, then */
+	double longer;			/* then: so many times as long probes make a process */
 	struct fl_lives lives;
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
@@ -62,15 +62,15 @@ static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_
 	return function < s->n ? s->of[function] : 0;
 }
 
-/* Those that are the program's own; free() them. NULL: no memory. */
+/* The places that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);
 /* The time of each program of a process tree, into the session (programs.c). 0 or -ENOMEM. */
 int fl_programs_fill(struct fl_session *, const struct fl_pc *, const struct fl_place *,
 		     size_t n_places);
-/* Of each function how many stood in a call of it; self is known. 0 or -ENOMEM. */
+/* How many samples stood in calls of each function; self is known. 0 or -ENOMEM. */
 int fl_totals_gather(struct fl_profile *);
-/* Totals of latency that samples tell better than calls that were timed. */
+/* Totals of latency that samples tell better than timed calls do. */
 void fl_totals_fill(struct flick_rows *, const struct fl_profile *);
 
 #endif

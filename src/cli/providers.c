@@ -1,17 +1,17 @@
 /*
  * providers.c - --provider, and which modules get second bodies.
  *
- * A program's own work is in it and in the libraries it brings; of what every C and C++
- * program calls the functions are many, short and nobody's question. So these are left out,
- * but where a pattern names such a module. The target is told by rules, as it asks for no
- * module when that comes (site/wants.c).
+ * A program's own work is in it and in the libraries it brings. Libraries that every C and C++
+ * program calls have many short functions that nobody asks about. So these are left out, except
+ * where a pattern names such a module. The target is told by rules, because it does not ask
+ * when a module comes (site/wants.c).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
-/* Of C, of C++, of sanitizers, and flick's own. */
+/* Libraries of C, of C++, of sanitizers, and flick's own. */
 static const char *const runtime[] = {
 	"ld-linux*.so*", "ld-musl*.so*", "libc.so*", "libc-[0-9]*.so", "libm.so*",
 	"libmvec.so*", "libpthread.so*", "libdl.so*", "librt.so*", "libresolv.so*",
@@ -56,7 +56,7 @@ struct rules {
 	size_t n;
 };
 
-/* What ends them stays. */
+/* Put a rule behind the others; the text stays ended by zeros. */
 static bool put_rule(struct rules *r, char sign, const char *glob, size_t len)
 {
 	if (r->n + len + 4 > FL_RULES_BYTES)
@@ -67,7 +67,7 @@ static bool put_rule(struct rules *r, char sign, const char *glob, size_t len)
 	return true;
 }
 
-/* What begins a function is no point: the target sees to that. */
+/* A function's first instruction is no point: the target sees to that. */
 static int put_points(struct rules *r, const struct fl_selection *s)
 {
 	const struct fl_pattern *p;

@@ -1,7 +1,7 @@
 /*
- * rate.c - `record --rate`: what is asked for, and what it came to.
+ * rate.c - `record --rate`: the rate that is asked for, and the rate it came to.
  *
- * Estimates do not need what it came to: see analysis/scales.c. It is told.
+ * The rate it came to is told to people; estimates do not need it: see analysis/scales.c.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,8 +38,8 @@ bool fl_rate_counts_only(const struct fl_session_options *o)
 	return fl_use_action(o->analyses, o->n_analyses, FL_ACT_TIME) == FL_ACT_COUNT;
 }
 
-/* Of the target's CPU time. Since its last word it is taken to have run on one
- * core. */
+/* The rate is a part of the target's CPU time. Since its last word the target is taken to have
+ * run on one core. */
 void fl_rate_measure(struct fl_session *s, uint64_t now)
 {
 	const struct fl_windows *w = &s->shared->windows;

@@ -1,8 +1,8 @@
 /*
  * readers.c - the threads that drain rings, each with analyses of its own.
  *
- * The first one is the session's own thread, which answers the target, too. What that
- * brings (names, sites) all analyses look up, while they hold `names` for reading.
+ * The first one is the session's own thread, which answers the target, too. Answers bring
+ * names and sites, which all analyses look up while their threads hold `names` for reading.
  * A ring belongs to one reader as long as its thread lives, so nothing else is shared;
  * when the target is gone the others' results are merged into those of the first. Listeners,
  * who come and go while `names` is held for writing, are told what the analyses are told.
@@ -23,7 +23,7 @@ struct one {
 	struct fl_reader *reader;
 	uint32_t number;
 	struct fl_run *run;
-	pthread_t thread;		/* but the first's */
+	pthread_t thread;		/* of all except the first one */
 	bool is_started;
 	int error;			/* the first of its analyses */
 	uint64_t delivered;		/* so far; W it, R the first thread */
@@ -34,7 +34,7 @@ struct fl_readers {
 	pthread_rwlock_t names;
 	uint32_t over;			/* 1: the target is gone */
 	uint32_t stopped;		/* 1: nothing more is taken */
-	uint32_t asked;			/* so often to deliver what is counted */
+	uint32_t asked;			/* how often, to deliver what is counted */
 	uint32_t n;
 	struct fl_thread *threads;	/* of all readers, when they have ended */
 	size_t n_threads;
@@ -56,7 +56,7 @@ static void note_error(struct one *o, int err)
 		o->error = err;
 }
 
-/* What it looked up came to `err`. */
+/* The analyses that looked up came to `err`. */
 static void end_looking(struct one *o, int err)
 {
 	pthread_rwlock_unlock(&o->s->readers->names);
@@ -90,7 +90,7 @@ static void feed(void *arg, const struct fl_batch *b)
 	store_relaxed(&o->delivered, o->delivered + b->n);
 }
 
-/* No windows and no trigger are where accesses are told, and no trace is. */
+/* Where accesses are told there are no windows, no trigger and no trace. */
 static void give_words(void *arg, struct fl_words *w)
 {
 	struct one *o = arg;
@@ -101,7 +101,7 @@ static void give_words(void *arg, struct fl_words *w)
 	store_relaxed(&o->delivered, o->delivered + w->n);
 }
 
-/* What no budget switches off, and nobody times. */
+/* Is the probe at a point? No budget switches it off then, and nobody times it. */
 static bool is_at_point(const struct fl_session *s, uint32_t probe)
 {
 	return probe < s->view.n_sites && s->view.sites[probe].kind == FL_AT_POINT;
@@ -138,7 +138,7 @@ static void thread_end(void *arg, uint32_t thread)
 	end_looking(o, fl_run_thread_end(o->run, thread));
 }
 
-/* Of all but the first. */
+/* The thread of each reader except the first. */
 static void *drain(void *arg)
 {
 	struct one *o = arg;
@@ -165,7 +165,7 @@ static void *drain(void *arg)
 
 /* ---- their life --------------------------------------------------------------------- */
 
-/* Who waits to write goes first, or readers that never pause keep it waiting. */
+/* A thread that waits to write goes first, or readers that never pause keep it waiting. */
 static int open_names(pthread_rwlock_t *names)
 {
 	pthread_rwlockattr_t attr;

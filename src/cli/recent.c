@@ -1,7 +1,7 @@
 /*
  * recent.c - sums that looks in the middle of a run tell apart: an analysis.
  *
- * The difference of two looks is what ended between them: flick live has the last second so
+ * The difference of two looks is what ended between them. So flick live has the last second
  * (live-feed.c).
  */
 #include <stdlib.h>

@@ -20,7 +20,8 @@ static bool is_mapped_file(const char *path, const struct fl_attach_map *m)
 	return !stat(path, &st) && S_ISREG(st.st_mode) && st.st_ino == m->inode;
 }
 
-/* By its name, here or below the process's root. NULL: no memory, or it is not there. */
+/* The mapped file, by its name here or below the process's root. NULL: no memory, or the file
+ * is not there. */
 static char *file_of_map(uint32_t pid, const struct fl_attach_map *m)
 {
 	char *path = NULL;
@@ -37,7 +38,7 @@ static char *file_of_map(uint32_t pid, const struct fl_attach_map *m)
 	return NULL;
 }
 
-/* Of a file's several mappings the first; none of what is flick's, or only in memory. */
+/* Is this the first mapping of a file's code? Files of flick's, and in memory, do not count. */
 static bool is_new_code(const struct fl_attached *a, size_t i)
 {
 	const struct fl_attach_map *m = &a->maps[i];

@@ -1,13 +1,13 @@
 /*
  * sample-cost.c - what a sample of the program counter takes.
  *
- * Who is sampled stands still while the kernel notes where it stands: two microseconds on a
+ * A sampled thread stands still while the kernel notes where it stands: two microseconds on a
  * machine of one's own, and twenty where its timer is another system's. No sample shows that.
  * So samples are taken here of a loop that looks at the clock, and does nothing else: where
- * the clock jumps, the loop was interrupted. Others interrupt it, too, in some machines more
- * often, but for less long: of as many jumps as there were samples, the longest ones, the
- * median is a sample's. Beside other work the loop may have the CPU now and then only, for
- * less than it takes, so it goes on when it has it again.
+ * the clock jumps, the loop was interrupted. Other things interrupt it, too, in some machines
+ * more often, but not for as long. So as many of the longest jumps are taken as there were
+ * samples, and their median is a sample's. Beside other work the loop may have the CPU now and
+ * then only, for less time than it needs, so it goes on when it has the CPU again.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -20,10 +20,10 @@ enum {
 	EVERY_NS = 60000,
 	WANTED = 24,			/* samples */
 	FEW = 8,
-	AWAY_NS = 300000,		/* such a jump is no time of it: others had the CPU */
+	AWAY_NS = 300000,		/* in a jump as long as that, others had the CPU */
 	PATIENCE_NS = 150000000,
 	JUMP_NS = 400,			/* a look takes a tenth of it */
-	MOST = 512			/* of these */
+	MOST = 512			/* jumps */
 };
 
 static int compare(const void *a, const void *b)

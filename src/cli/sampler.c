@@ -4,18 +4,18 @@
  * Hides perf_event_open(2): one cpu-clock event a CPU, which needs no counters of
  * the processor's and, where perf_event_paranoid is 2 or less, no privilege. The
  * events are made while the target is loaded, by its number, and begin before its own code
- * does (opening.c). A program that runs already has them for each of its threads
- * (perf-threads.c). Both are looked at for what they have mapped. Nothing of them is in the
- * target but the time of an interrupt for each sample (sample-cost.c). What was mapped
- * at a sample's address is told by the kernel as well, so nothing here rests on what the
- * target says.
+ * does (opening.c). A program that runs already has events for each of its threads
+ * (perf-threads.c). In both cases flick looks at what the program has mapped. All that the
+ * target has of events is the time of an interrupt for each sample (sample-cost.c). What was
+ * mapped at a sample's address is told by the kernel as well, so nothing here rests on what
+ * the target says.
  *
  * A sample takes its program's time, so once there are many their period may become longer
  * (budget.c).
  *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
- * than the samples in it. So what all rings hold is put in the order of time first,
- * but for the last moments, whose earlier records may be on their way still.
+ * than the samples in it. So the records of all rings are put in the order of time first,
+ * except those of the last moments: earlier ones may still be on their way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,8 @@ enum { FILE_WORDS = 6 };		/* device, inode, generation */
 
 struct fl_sampler {
 	struct fl_perf_rings rings;
-	struct fl_perf_rings seldom;	/* those instead, since fl_sampler_slow() */
-	struct fl_perf_rings far;	/* events that have more of the stack, into the first */
+	struct fl_perf_rings seldom;	/* used instead, since fl_sampler_slow() */
+	struct fl_perf_rings far;	/* events with more of the stack, into `rings` */
 	uint32_t seldom_periods;	/* that a sample in there stands for */
 	uint32_t periods;		/* ... of the rings that are being taken */
 	struct moment *moments;		/* taken from rings, not yet looked at */
@@ -73,7 +73,7 @@ struct fl_sampler {
 	struct fl_stacks stacks;
 	enum fl_sampled what;
 	uint64_t lost;			/* samples for which a ring had no room */
-	uint64_t starts;		/* of threads, but for a process's first one */
+	uint64_t starts;		/* of threads, except a process's first one */
 	bool goes;			/* the rings are there, and this thread's */
 	struct {
 		void (*saw)(void *arg, const struct fl_pc *);
@@ -155,8 +155,9 @@ static void take_mapping(struct fl_sampler *s, struct moment *m, const struct ma
 				   keep_path(s, r->path, r->file) };
 }
 
-/* The record at `h`, which is whole. Where a stack ends soon, with the memory that a program
- * may have, no more of it is copied than of others: which event a sample is of tells its id. */
+/* Take the record at `h`, which is whole. A sample's id tells which event it is of. The size
+ * of the stack's copy does not: where a stack ends soon, events with more of the stack copy no
+ * more than others. */
 static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct fl_sampler *s = arg;
@@ -234,9 +235,8 @@ static bool may_be_body(const struct fl_sampler *s, const struct fl_map *map)
 	return s->originals && !(map && fl_mapped_is_file(map->path));
 }
 
-/* Of what has been mapped there the last that is a file, or the kernel's: text that is written
- * to through an alias, or was copied, stands in memory. NULL: there has been none, or none that
- * is known. */
+/* The last mapping there that is a file's, or the kernel's: text that is written to through an
+ * alias, or was copied, stands in memory. NULL: there has been none, or none that is known. */
 static const struct fl_map *code_behind(const struct fl_mapped_process *p, uint64_t at,
 					const struct fl_map *map)
 {
@@ -245,15 +245,15 @@ static const struct fl_map *code_behind(const struct fl_mapped_process *p, uint6
 	return map && *map->path ? map : NULL;
 }
 
-/* A sample, and who it is of. */
+/* A sample, and the process that it is of. */
 struct sampled {
 	const struct fl_sampler *s;
 	const struct moment *m;
 	const struct fl_mapped_process *process;	/* NULL: it is not known */
 };
 
-/* The sample as one of a place in the program's own code. Other memory than an alias is the
- * program's own. */
+/* The sample as one of a place in the program's own code. An alias stands for the file behind
+ * it; other memory is the program's own. */
 static struct fl_pc sampled_place(const struct sampled *of, uint64_t at)
 {
 	const struct fl_map *map = fl_mapped_at(of->process, at, NULL), *behind;
@@ -282,8 +282,8 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 	return behind && behind == map;
 }
 
-/* Where no stack tells, in calls of that place alone as far as anybody knows. Of a tree, places
- * of files are everybody's who has the file. */
+/* Where no stack tells, the chain is that place alone, and is cut. In a process tree, a place
+ * in a file is the same for all processes. */
 static void count_chain(struct fl_sampler *s, struct sampled *of, uint64_t at)
 {
 	const struct moment *m = of->m;
@@ -337,8 +337,8 @@ uint64_t fl_sampler_ran_ns(const struct fl_sampler *s, int32_t tid)
 	return ran ? ran->periods * PERIOD_NS : 0;
 }
 
-/* What stood in a function's body stood in the function. One that is there for its stack counts
- * as nothing else. */
+/* A sample that stood in a function's body stood in the function. A sample that is there for
+ * its stack alone counts as nothing else. */
 static void count_sample(struct fl_sampler *s, const struct moment *m)
 {
 	struct sampled of = { s, m, fl_mapped_find(&s->mapped, m->pid) };
@@ -368,7 +368,7 @@ static int compare_moments(const void *x, const void *y)
 	return a->time < b->time ? -1 : a->time > b->time;
 }
 
-/* What came before `until` is complete. */
+/* Look at all records from before `until`: no more of these come. */
 static void settle(struct fl_sampler *s, uint64_t until)
 {
 	uint32_t i = 0;
@@ -526,8 +526,8 @@ int fl_sampler_open(struct fl_sampler **out, enum fl_sampled what)
 	return *out ? 0 : -ENOMEM;
 }
 
-/* One in so many has more of its stack, and says who called where others are cut; also when
- * these are fewer, as few suffice. */
+/* One sample in so many has more of its stack, and tells who called where others are cut. Few
+ * suffice, so these go on as they are when others become rarer. */
 static void add_far(struct fl_sampler *s, const struct perf_event_attr *like, int pid)
 {
 	enum { ONE_IN = 41 };
@@ -568,7 +568,7 @@ static int see_mapping(void *arg, const struct fl_mapping *m)
 	return fl_mapped_add(&of->s->mapped, of->pid, &map);
 }
 
-/* What is mapped later is told by a record, which comes behind. */
+/* Later mappings are told by records, which come after this. */
 static int look_at_mappings(struct fl_sampler *s, int pid)
 {
 	struct looked_at of = { s, pid };
@@ -585,9 +585,9 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
 	s->failed |= look_at_mappings(s, pid) != 0;
 }
 
-/* The kernel changes no period of events that threads have inherited: they are other events.
- * Both kinds go for a moment, so nothing that is mapped is missed; to be told of it twice is
- * the same as once. */
+/* The kernel cannot change the period of events that threads have inherited, so other events
+ * are opened. Both kinds go on for a moment, so that no mapping is missed; a mapping that is
+ * told twice is the same as one told once. */
 int fl_sampler_slow(struct fl_sampler *s, int pid, uint32_t periods)
 {
 	struct perf_event_attr attr = fl_sampler_attr(s->what);

@@ -28,32 +28,33 @@ enum fl_sampled {
 	FL_SAMPLED_CALLS,		/* and whose calls they stood in */
 	FL_SAMPLED_TREE			/* the same, of a process and all that come of it */
 };
-/* 0 or -ENOMEM. start: of a process that has one thread, or, 0, of this one; any thread. 0 or
- * -errno: the system gives no samples. go: samples are taken from now on. */
+/* open: 0 or -ENOMEM. start: of a process that has one thread, or, for 0, of this one; any
+ * thread may call it. 0 or -errno: the system gives no samples. go: samples are taken from now
+ * on. */
 int fl_sampler_open(struct fl_sampler **, enum fl_sampled);
 int fl_sampler_start(struct fl_sampler *, int pid);
 void fl_sampler_go(struct fl_sampler *, int pid);
-/* The same of a process that runs already. stop: nothing more comes; forget: what was
+/* The same of a process that runs already. stop: no more samples come; forget: drops what was
  * counted. */
 int fl_sampler_open_of(struct fl_sampler **, int pid, enum fl_sampled);
-/* From now on one sample stands for so many periods, in all threads that `pid` has, and whom
- * they create. Once; it takes some microseconds a thread and CPU. 0 or -errno: samples are
- * taken as before. A thread's first period ends in no sample, so those that live for less
- * have none. hasten: one period it is again. */
+/* slow: from now on one sample stands for so many periods, in all threads that `pid` has, and
+ * in those that they create. Once; it takes some microseconds a thread and CPU. 0 or -errno:
+ * samples are taken as before. A thread that lives for less than that has no sample. hasten: a
+ * sample stands for one period again. */
 int fl_sampler_slow(struct fl_sampler *, int pid, uint32_t periods);
 void fl_sampler_hasten(struct fl_sampler *);
-/* How many threads have begun, but for the first one; of a process that ran already: were
- * there, or have begun since. */
+/* How many threads have begun, except the first one; of a process that ran already, how many
+ * were there or have begun since. */
 uint64_t fl_sampler_starts(const struct fl_sampler *);
 void fl_sampler_stop(struct fl_sampler *);	/* NULL is fine */
 void fl_sampler_forget(struct fl_sampler *);
-/* Call this, too, for each, about when it was taken: two at most. */
+/* Call `saw`, too, for each sample, about when it was taken: two at most. */
 void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl_pc *),
 		     void *arg);
-/* Take those in second bodies for their functions'. */
+/* Take samples in second bodies for samples of the bodies' functions. */
 struct fl_originals;
 void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
-/* Take what there is; often enough, and rings do not overflow. NULL is fine. */
+/* Take what there is. If this is called often enough, rings do not overflow. NULL is fine. */
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */
 const struct fl_pc *fl_sampler_counts(struct fl_sampler *, size_t *n);
@@ -62,34 +63,34 @@ const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *,
 						   size_t *n);
 /* Likewise: CPU time of a thread, or of those that have had that number. */
 uint64_t fl_sampler_ran_ns(const struct fl_sampler *, int32_t tid);
-/* Behind that: the calls in one another that samples stood in, each chain once. Steps are the
+/* After that: the calls in one another that samples stood in, each chain once. Steps are the
  * indices of places, the innermost first: of an instruction, or, in a second body, of its
  * function's begin. Code of no file has places, too. */
 enum fl_chain_end {
 	FL_CHAIN_LOST,			/* nothing tells who called the outermost */
-	FL_CHAIN_CUT,			/* the kernel did not copy it */
-	FL_CHAIN_WHOLE			/* nobody did */
+	FL_CHAIN_CUT,			/* the kernel did not copy the caller's frame */
+	FL_CHAIN_WHOLE			/* nobody called the outermost */
 };
 struct fl_chain {
 	uint32_t first, n;		/* steps */
 	enum fl_chain_end end;
-	uint32_t samples, far;		/* far: of those that are there for their stacks alone,
+	uint32_t samples, far;		/* far: samples that are there for their stacks alone,
 					 * of which more was copied */
-	bool is_gone;			/* who called where it ends nobody can say any more, or
-					 * could ever */
+	bool is_gone;			/* who called where it ends can be known no more, or
+					 * never could */
 	const char *program;		/* that was executed; the same pointer for the same */
 	uint64_t periods;
 };
 struct fl_chains;
 const struct fl_chains *fl_sampler_chains(const struct fl_sampler *);
-bool fl_sampler_has_calls(const struct fl_sampler *);	/* are such asked for? */
+bool fl_sampler_has_calls(const struct fl_sampler *);	/* are chains asked for? */
 /* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
-/* What one takes of the time of whom it is taken of, nanoseconds: measured on the caller
- * himself in a millisecond or two, and at most a sixth of a second where others have the CPU
- * (sample-cost.c). 0: the system gives no samples. */
+/* How long a sample holds up the thread that it is taken of, nanoseconds: measured on the
+ * caller itself in a millisecond or two, and at most a sixth of a second where others have the
+ * CPU (sample-cost.c). 0: the system gives no samples. */
 uint32_t fl_sampler_measure(enum fl_sampled);
-/* How they are taken. */
+/* How samples are taken. */
 struct perf_event_attr fl_sampler_attr(enum fl_sampled);
 /* Samples for which there was no room. */
 uint64_t fl_sampler_lost(const struct fl_sampler *);

@@ -1,5 +1,5 @@
 /*
- * screen.c - a terminal's: what is long goes through a pager, as git has it, and titles
+ * screen.c - output to a terminal: long output goes through a pager, as git's does, and titles
  * and times have colours. In a pipe or a file there is neither.
  */
 #include <fcntl.h>
@@ -24,7 +24,7 @@ const char *fl_colours_each(size_t i)
 	return i < ARRAY_LEN(names) ? names[i] : NULL;
 }
 
-/* The environment with LESS for who has not set it: a table's lines are not folded. */
+/* The environment, with LESS where it is not set: less then folds no lines of a table. */
 static char **environment_of_pager(void)
 {
 	static char less[] = "LESS=FRSX";
@@ -42,7 +42,7 @@ static char **environment_of_pager(void)
 	return all;
 }
 
-/* It reads from `from`. False: it cannot be started. */
+/* The pager reads from `from`. False: it cannot be started. */
 static bool spawn(const char *command, int from)
 {
 	char *const words[] = { (char *)"sh", (char *)"-c", (char *)command, NULL };
@@ -62,7 +62,7 @@ static bool spawn(const char *command, int from)
 	return !err;
 }
 
-/* Where there is none, or it is not to be, output stays where it goes. */
+/* Where there is no pager, or there is to be none, output stays where it goes. */
 static void begin_paging(void)
 {
 	const char *command = getenv("PAGER");
@@ -77,7 +77,7 @@ static void begin_paging(void)
 		dup2(ends[1], STDOUT_FILENO);
 		signal(SIGINT, SIG_IGN);	/* the pager's: it shows what it has */
 		signal(SIGQUIT, SIG_IGN);
-		signal(SIGPIPE, SIG_IGN);	/* it was quit: who writes is told */
+		signal(SIGPIPE, SIG_IGN);	/* when it is quit, writes say so */
 	} else {
 		pager = 0;
 	}

@@ -2,8 +2,8 @@
  * select.c - which functions -P, -U and --match ask for.
  *
  * Patterns apply in order, the last one that matches decides. Without any -P
- * everything is on before the first pattern. What a pattern means is known once
- * --match is, which may stand behind it: until then it is only kept.
+ * everything is on before the first pattern. What a pattern means is known only with
+ * --match, which may stand behind the pattern: until then the pattern is only kept.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ struct pattern {
 struct fl_selection {
 	enum fl_match_by by;
 	struct pattern *patterns;
-	size_t n, n_ready;		/* the first n_ready are understood */
+	size_t n, n_ready;		/* the first n_ready are parsed */
 	bool is_amended, was_on_at_first;
 };
 
@@ -176,8 +176,8 @@ int fl_selection_ready(struct fl_selection *s)
 	return err;
 }
 
-/* It has been understood once, and has matched. What is on before the first pattern stays
- * so. */
+/* The glob has been parsed once, and has matched. What was on before the first pattern stays
+ * on. */
 int fl_selection_amend(struct fl_selection *s, int on, const char *glob)
 {
 	char *own = strdup(glob);
@@ -203,7 +203,8 @@ int fl_selection_amend(struct fl_selection *s, int on, const char *glob)
 	return fl_pattern_parse(&p->glob, p->text);
 }
 
-/* As it is printed: `f[abi:cxx11](int*)` is no glob to whoever copies it. */
+/* Is the pattern the name as it is printed? A user who copies `f[abi:cxx11](int*)` means no
+ * glob. */
 static bool is_name_itself(const struct pattern *p, const char *path, const char *name)
 {
 	return p->glob.function && !strcmp(p->glob.function, name) &&
@@ -221,8 +222,8 @@ static bool takes_name(const struct pattern *p, const char *path, const char *na
 	return takes || is_name_itself(p, path, name);
 }
 
-/* A word is in the mangled name of whatever is called so: only what has signs, or is a
- * part, may be made up. */
+/* A word stands in the mangled name of each function that is called so. Text with other signs
+ * need not. */
 static bool is_word(const char *text)
 {
 	for (; *text; text++)
@@ -295,8 +296,8 @@ bool fl_selection_has_stubs(const struct fl_selection *s)
 	return false;
 }
 
-/* A library's function that is inlined in a program is of both. Stubs are there because another
- * pattern asks for them. */
+/* A library's function that is inlined in a program is of both modules. A stub is taken only by
+ * a pattern that names stubs. */
 static bool takes(const struct pattern *p, const struct fl_candidate *c)
 {
 	if (c->is_stub && !strstr(p->text, stub_suffix))
@@ -359,8 +360,8 @@ static void join_names(char *out, size_t room, const char *const *names, size_t 
 				       quote);
 }
 
-/* The shorter one has less beside the part; the list is ascending, its last one falls
- * out when it is full. */
+/* The shorter a name, the less it has beside the part. The list is ascending; when it is full,
+ * its last name falls out. */
 static size_t put_near(const char *near[FL_NEAR_MOST], size_t n, const char *name)
 {
 	size_t at = n;
@@ -410,7 +411,7 @@ static const char **names_in(const struct fl_scope *in, const char *glob, size_t
 	return names;
 }
 
-/* The modules in it, each once. */
+/* The modules of the scope, each once. */
 enum { MODULES_MOST = 64 };
 
 static size_t list_modules(const struct fl_scope *in, const char *out[MODULES_MOST])
@@ -430,7 +431,8 @@ static size_t list_modules(const struct fl_scope *in, const char *out[MODULES_MO
 	return n;
 }
 
-/* `foo` is a part of libfoo.so.1, `fop` near foo; else where there is such a function. */
+/* The module that was meant: `foo` is a part of libfoo.so.1, `fop` is near foo; else one that
+ * has such a function. */
 static const char *near_module(const struct fl_scope *in, const char *const *modules,
 			       size_t n_modules, const char *glob, size_t len)
 {
@@ -474,7 +476,7 @@ void fl_selection_hint_module(const struct fl_scope *in, const char *pattern, si
 	free(names);
 }
 
-/* Of the C library that flick runs with. */
+/* Is that a function of the C library that flick runs with? */
 static bool is_of_c_library(const char *name)
 {
 	void *at = dlsym(RTLD_DEFAULT, name);
@@ -483,7 +485,7 @@ static bool is_of_c_library(const char *name)
 	return at && dladdr(at, &of) && of.dli_fname && strstr(of.dli_fname, "/libc.");
 }
 
-/* Of a pattern whose module is there. */
+/* A pattern's module is there, but no function matches. */
 static void say_no_function(const struct fl_selection *s, const char *pattern,
 			    const struct fl_scope *in, const char *const *names, size_t n)
 {

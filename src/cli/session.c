@@ -59,7 +59,7 @@ static int open_region(struct fl_session *s)
 
 static int open_all(struct fl_session *s)
 {
-	/* Totals by default rest on it. */
+	/* By default totals rest on calls that samples stood in. */
 	enum fl_sampled what = s->o->action != FL_ACT_SAMPLE ? FL_SAMPLED_PLACES :
 			       s->o->follow ? FL_SAMPLED_TREE : FL_SAMPLED_CALLS;
 	int err = open_region(s);
@@ -131,7 +131,7 @@ bool fl_session_is_left(const struct fl_session *s)
 	return s->is_left || (s->trigger && fl_trigger_has_fired(s->trigger));
 }
 
-/* A function as it is that is refused is one, however many exits it has. */
+/* A function as it is that is refused counts once, however many exits it has. */
 static void add_up_probes(const struct fl_session *s, struct fl_account *a)
 {
 	uint32_t entry = FL_NO_ROW;
@@ -188,7 +188,7 @@ static void show_progress(struct fl_session *s, uint64_t *next)
 		threads == 1 ? "" : "s");
 }
 
-/* A program may tell of more than there is memory for. It runs on as after our death. */
+/* A program may tell of more than there is memory for: then it runs on as if flick had died. */
 static void look_at_memory(struct fl_session *s)
 {
 	enum { LOOK_NS = 20000000 };
@@ -218,8 +218,8 @@ static void wait_for_more(struct fl_session *s)
 		fl_os_futex_wait(&s->shared->phase, FL_PHASE_START, WAIT_US);
 }
 
-/* The target is gone. When it ended says who stood beside it; of a process tree each is
- * another's. */
+/* The target is gone. What waited beside it says when it ended. In a process tree each process
+ * has another one beside it. */
 static void note_end(struct fl_session *s)
 {
 	if (s->o->follow)
@@ -266,7 +266,7 @@ static void drain(struct fl_session *s)
 		fl_bare_turn(s);
 		look_at_memory(s);
 		if (s->o->seconds > 0 && s->attached && !is_due && fl_attach_has_begun(s)) {
-			is_due = true;	/* a program that runs waits for nobody */
+			is_due = true;	/* its time begins with its probes */
 			due = fl_os_monotonic_ns() + (uint64_t)(s->o->seconds * 1e9);
 		}
 		if (fl_os_monotonic_ns() >= due) {
@@ -282,7 +282,7 @@ static void drain(struct fl_session *s)
 		}
 	}
 	s->end_tsc = fl_arch_ticks();
-	fl_shm_leave(s->shm);		/* to what goes on */
+	fl_shm_leave(s->shm);		/* processes may go on */
 	while (fl_reader_poll(s->reader, true))
 		;
 	fl_target_await_watcher(s);
@@ -292,9 +292,9 @@ static void drain(struct fl_session *s)
 		s->o->watch->over(s->o->watcher, s);
 }
 
-/* What processes said as they ended. Of one that was killed, what waits beside it says so,
- * and may get to it late: nothing was open longer than the program was there. What its thread
- * was preempted is no time of a call that had not ended either. */
+/* Calls that had not ended when processes did, as these said. For a process that was killed,
+ * what waits beside it says so, and may do so late: no call was open longer than the program
+ * was there. Time in which its thread was preempted is no time of an open call either. */
 static void take_open_calls(struct fl_session *s)
 {
 	uint64_t last = s->o->follow || !s->gone_tsc ? UINT64_MAX : s->gone_tsc;
@@ -325,7 +325,7 @@ void fl_session_measure_tick(struct fl_session *s)
 			      (double)(tsc - s->start_tsc);
 }
 
-/* It has ended: did it ever run with probes? */
+/* The target has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
 	if (s->attached && fl_attach_has_failed(s->attached))
@@ -351,15 +351,15 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	if ((o->pid ? fl_attach_check(s) : fl_launch_check(&s->launch, o->argv[0])) ||
 	    open_store(s) || open_all(s) || fl_target_start(s))
 		return FL_EXIT_FAILED;
-	/* The target waits for its first answer meanwhile. Who follows flick's forks with
-	 * a debugger meets the target's first; both come before there is a thread. */
+	/* The target waits for its first answer meanwhile. A debugger that follows flick's
+	 * forks meets the target's first; both forks come before there is a thread. */
 	fl_overhead_begin(s);
 	fl_opening_begin(s);
 	if (s->launch.is_closed)
 		fl_negotiation_skip(s);
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
-		fl_ctl_open(s);			/* else that speaks with the first one */
+		fl_ctl_open(s);			/* else the first recorder has it */
 	drain(s);
 	fl_overhead_end(s);
 	take_open_calls(s);

@@ -1,19 +1,19 @@
 /*
  * stacks.c - in whose calls a sample stood: from the stack that the kernel has copied.
  *
- * A call of some nanoseconds takes less than to look at the clock twice, and longer when it
- * is looked at. So how long such calls take is not told from those that were timed: of all
- * samples of the program counter those count that stood in a call of a function, or in what it
- * called. The kernel copies a part of the stack with a sample, and from there callers are
- * found by the tables that exceptions are thrown by, as every program has them.
+ * A call of some nanoseconds takes less than two looks at the clock, and takes longer when it
+ * is timed. So timed calls do not tell how long such calls take. Samples of the program counter
+ * tell: those that stood in a call of the function, or in what it called. The kernel copies a
+ * part of the stack with a sample, and callers are found in that by the tables that exceptions
+ * are thrown by, which every program has.
  *
  * Second bodies have such tables of their own (body-tables.c). Where these cannot be had any
- * more, as their process has ended, who called is not known.
+ * more, because the process has ended, the caller is not known.
  *
  * What the target writes is read as it stands: tables may lie, and a stack may hold anything. A
  * walk goes up the stack, and no further than what was copied. A program may have tables that
- * take long to execute, and as many as it likes: walks have a part of the time that samples
- * stand for, and what is beyond that is not walked.
+ * take long to execute, and as many as it likes: so walks have a part of the time that samples
+ * stand for, and samples beyond that are not walked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,8 @@ void fl_stacks_ask(struct perf_event_attr *attr)
 	attr->sample_stack_user = FL_STACK_BYTES;
 }
 
-/* The registers, if they are there, and of as many bytes how many were copied. */
+/* The kernel has written the registers, if there are any; the size of the stack's copy; the
+ * copy; and how many of its bytes are the stack's. */
 struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end)
 {
 	const uint64_t *word = told, *last = (const uint64_t *)end - 1;
@@ -70,7 +71,8 @@ struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end)
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Opened when it is asked for first; NULL: there are too many, or there is no memory. */
+/* A file is opened when it is first asked for; NULL: there are too many, or there is no
+ * memory. */
 static struct fl_stack_file *file_by_path(struct fl_stacks *s, const char *path)
 {
 	enum { MOST_FILES = 1 << 14 };
@@ -96,11 +98,11 @@ struct walk {
 	fl_stack_where *where;
 	void *arg;
 	uint32_t depth;			/* calls that were gone up */
-	bool is_behind_call;		/* there it would return to */
-	bool is_beyond;			/* what it needs is above what was copied */
+	bool is_behind_call;		/* `now` is where a call returns to */
+	bool is_beyond;			/* a word that it needs is above what was copied */
 };
 
-/* In a body; `place` is where its function begins. */
+/* The rules at a place in a body; `place` becomes where the body's function begins. */
 static const struct fl_cfi_row *rules_in_body(struct walk *w, uint64_t at, uint64_t *place)
 {
 	struct fl_originals *originals = w->s->bodies.originals;
@@ -119,7 +121,7 @@ static const struct fl_cfi_row *rules_in_body(struct walk *w, uint64_t at, uint6
 	return row;
 }
 
-/* What tells of the place. In a body that stands for its function. */
+/* The rules at `at`. `place` becomes `at`, or, in a body, where its function begins. */
 static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
 {
 	struct fl_stack_code code = { .path = NULL };
@@ -157,10 +159,10 @@ static bool value_by(struct walk *w, const struct fl_cfi_rule *r, uint64_t frame
 	return !r->is_loaded || load_word(w, *value, value);
 }
 
-/* To who called. Its frame is above this one: only a function that has stored nothing yet, nor
- * has been called by what stores, has none of its own. What a function is about to return from
- * has been taken from below the stack pointer already, and tables still say it is there: that
- * was not copied, and the register has it. */
+/* Go up to the caller, whose frame is above this one. Only the innermost function may have no
+ * frame: it has stored nothing yet, and on its machine calls store nothing. A function that is
+ * about to return has loaded its saved registers already, and tables may still say that they
+ * are stored, below the stack pointer. That was not copied, and the registers are right. */
 static bool go_up(struct walk *w, const struct fl_cfi_row *row)
 {
 	uint64_t sp = w->now.regs[FL_ARCH_DWARF_SP], frame, values[FL_CFI_SAVED];
@@ -181,8 +183,9 @@ static bool go_up(struct walk *w, const struct fl_cfi_row *row)
 	return true;
 }
 
-/* No call stands in front of where this would return to: a function begins there. Whoever makes
- * a stack by hand, as makecontext(3), says so what comes at its end. */
+/* Does a function begin where this one would return to, so that no call stands in front of
+ * that? Code that makes a stack by hand, as makecontext(3), says in this way what comes at its
+ * end. */
 static bool is_made_up(struct walk *w)
 {
 	uint64_t place;
@@ -192,7 +195,7 @@ static bool is_made_up(struct walk *w)
 	return row && row->kind != FL_CFI_NONE;
 }
 
-/* Is the walk there now? Some threads are begun with 0 for who called. */
+/* Go up to the caller, if there is one. Some threads begin with 0 for their caller. */
 static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_chain_end *end)
 {
 	bool is_known = row && row->kind != FL_CFI_NONE, has_gone = false;
@@ -223,8 +226,8 @@ static void walk_up(struct walk w, struct fl_stack_calls *calls)
 	}
 }
 
-/* What a program has is opened, and looked at for the first time, when it begins: it takes some
- * 10 ms. Later most places are known. */
+/* When a program begins, its files are opened, and their tables looked at for the first time,
+ * which takes some 10 ms. Later most places are known. */
 void fl_stacks_walk(struct fl_stacks *s, int32_t pid, const struct fl_sampled_stack *stack,
 		    fl_stack_where *where, void *arg, struct fl_stack_calls *calls)
 {

@@ -9,14 +9,15 @@
 #include "cli/body-tables.h"
 #include "cli/sampler.h"
 
-/* Of a thread's stack a sample has so much, from the stack pointer on: of a program's hot
- * functions what they call stands in there. Few have more, FAR_BYTES: who calls where large
- * frames are. */
+/* A sample has so many bytes of its thread's stack, from the stack pointer on: enough for what
+ * a program's hot functions call. A few samples have FAR_BYTES, and tell who calls where frames
+ * are large. */
 enum { FL_STACK_BYTES = 4096, FL_STACK_FAR_BYTES = 32768 };
 
 /* What the kernel is to tell at each sample. */
 void fl_stacks_ask(struct perf_event_attr *);
-/* A copy of what it told, from `told` to `end`; free() it. NULL: nothing, or no memory. */
+/* A copy of what the kernel told, from `told` to `end`; free() it. NULL: nothing, or no
+ * memory. */
 struct fl_sampled_stack *fl_stacks_copy(const void *told, const void *end);
 
 struct fl_stacks {
@@ -27,11 +28,11 @@ struct fl_stacks {
 	} *files;
 	uint32_t n_files;
 	struct fl_body_tables bodies;
-	bool is_gone;			/* of the last walk: who called there nobody can say
-					 * any more */
+	bool is_gone;			/* of the last walk: who called where it ended can be
+					 * known no more */
 };
 
-/* As a frame takes 16 bytes or more. */
+/* A frame takes 16 bytes or more. */
 enum { FL_STACK_DEPTH = FL_STACK_BYTES / 16 };
 struct fl_stack_calls {
 	uint64_t places[FL_STACK_DEPTH];
@@ -39,7 +40,7 @@ struct fl_stack_calls {
 	enum fl_chain_end end;
 };
 /* Where process `pid` is, the innermost first: an instruction, or, in a second body, where its
- * function begins. None: walks before it have taken the time of others that were cheaper. */
+ * function begins. None: walks before this one have taken all the time that walks may take. */
 void fl_stacks_walk(struct fl_stacks *, int32_t pid, const struct fl_sampled_stack *,
 		    fl_stack_where *, void *arg, struct fl_stack_calls *);
 void fl_stacks_close(struct fl_stacks *);	/* zeros are fine */

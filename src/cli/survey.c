@@ -33,12 +33,12 @@ int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
 	memset(p, 0, sizeof(*p));
 	if (site->refusal || !is_in_body(site))
 		return site->refusal ? site->refusal : fl_arch_plan(p, &in, &datum);
-	p->len = site->room;		/* its place is in a body that nobody has made */
+	p->len = site->room;		/* its place is in a body that is not made */
 	p->tactic = FL_FLIP;
 	return 0;
 }
 
-/* What no reading of its bytes would say. */
+/* Check what no reading of the file's bytes would tell. */
 static int check_kind(const char *path)
 {
 	struct stat st;
@@ -59,7 +59,7 @@ static int count_call(void *arg, const struct fl_site *site)
 	return 0;
 }
 
-/* On the way to who asks. */
+/* Sites pass here on the way to the caller's `each`. */
 struct passing {
 	struct fl_survey *s;
 	fl_site_each *each;
@@ -117,7 +117,7 @@ static const char *remedy(int refusal)
 	}
 }
 
-/* What there is no room for counts as the last. */
+/* A refusal that there is no room for counts as the last one. */
 void fl_refusals_add(struct fl_refusals *r, int refusal)
 {
 	size_t k = 0;

@@ -35,13 +35,13 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Who waits for events looks whether the target has ended. */
+/* The signal wakes flick where it waits for events: it looks whether the target has ended. */
 static void on_child(int sig)
 {
 	(void)sig;
 }
 
-/* But where it is ignored: nohup. */
+/* A signal that is ignored stays so: nohup. */
 static void handle(int sig, const struct sigaction *act)
 {
 	struct sigaction old;
@@ -119,7 +119,7 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 		s->watch_signal = WTERMSIG(status);
 }
 
-/* The first time on both clocks: it is seen again by who looks again. */
+/* The end on both clocks, at the first look that sees it: later looks see it again. */
 void fl_target_note_gone(struct fl_session *s)
 {
 	if (s->gone_ns)
@@ -165,9 +165,9 @@ static bool reap(struct fl_session *s)
 	return errno == ECHILD;
 }
 
-/* A process tree has ended when there is no child left: orphans become ours. Only the
- * kernel knows of one that is between two of its programs. It is not waited for where
- * somebody wants an end, and what the target left behind does not come to one. */
+/* A process tree has ended when there is no child left: orphans become ours. Only the kernel
+ * knows of a process that is between two of its programs. The tree is not waited for where an
+ * end was asked for, and processes that the target left behind do not end. */
 bool fl_target_is_gone(struct fl_session *s)
 {
 	bool none_left = reap(s);
@@ -186,7 +186,8 @@ bool fl_target_is_outlived(const struct fl_session *s)
 	return s->gone_ns && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
 }
 
-/* Who has waited for the target's end shall find nobody in its memory or its file. */
+/* A caller that waits for the target's end shall find nothing of flick's in the target's memory
+ * or its file. */
 void fl_target_await_watcher(struct fl_session *s)
 {
 	enum { PAUSE_US = 50 };

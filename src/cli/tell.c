@@ -2,8 +2,8 @@
  * tell.c - what a person should know of a recording that is not in its results: how
  * the program ended, which calls are missing, why, and what to do about it.
  *
- * A line a kind: thousands of refusals are as many reasons as there are, not as many
- * lines (but see --why).
+ * There is a line for each kind: thousands of refusals are told by their few reasons, not
+ * one by one (but see --why).
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static int refusal_of(const struct fl_session *s, uint32_t i)
 	return refusal == FLE_OVERWRITTEN ? 0 : refusal;
 }
 
-/* Of functions as they are some cannot be had; nobody can do anything about that. */
+/* Some functions as they are cannot be had, and nobody can do anything about that. */
 static bool is_of_body(const struct fl_session *s, uint32_t i)
 {
 	return s->functions.sites[i].provider == FL_PROVIDER_BODY;
@@ -76,8 +76,8 @@ static void name_some(const struct fl_session *s, int refusal, char *out, size_t
 	}
 }
 
-/* Why functions have no bodies: a line a reason. Few of those that somebody named are told
- * unasked. */
+/* Why functions have no bodies: a line for each reason. Where patterns name functions, and few
+ * are refused, they are told unasked. */
 static void tell_bodies(const struct fl_session *s)
 {
 	struct fl_refusals r = { .n = 0 };
@@ -142,7 +142,7 @@ static void tell_losses(struct fl_session *s)
 	}
 }
 
-/* Whether events of these are missing nobody knows. */
+/* Nobody knows whether events of what was left out are missing. */
 static void tell_left_out(const struct fl_session *s)
 {
 	if (s->shm->left_out & FL_LEFT_SITES)
@@ -160,7 +160,7 @@ static void tell_left_out(const struct fl_session *s)
 		       s->originals.n_told * s->originals.n_rows);
 }
 
-/* XRay's runtime, for one. What it counts may be the same site several times. */
+/* XRay's runtime writes code, for one. A count may have the same site several times. */
 static void tell_written(const struct fl_session *s)
 {
 	uint32_t off = load_relaxed(&s->shm->n_yielded);
@@ -204,8 +204,8 @@ static void tell_outside(const struct fl_session *s)
 
 /* ---- met late ------------------------------------------------------------------------ */
 
-/* Nothing is missing; but each stopped its thread for the reader's answer, and what no
- * scan has named no pattern could match before. */
+/* Nothing is missing; but each such site stopped its thread for the reader's answer, and no
+ * pattern could match before what no scan had named. */
 static void tell_unnamed(const struct fl_session *s)
 {
 	uint32_t met = load_relaxed(&s->shm->n_met), all = s->n_selected;
@@ -246,7 +246,7 @@ static bool is_named(const struct fl_session *s, const uint32_t *functions, size
 	return false;
 }
 
-/* The functions that are called most: of a tree the rows of one are many. */
+/* The functions that are called most. In a tree a function has many rows. */
 static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t out[COSTLY])
 {
 	int function, count;
@@ -273,7 +273,7 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 	return n;
 }
 
-/* Nobody steers what every call is recorded for. */
+/* No budget steers a recording of every call. */
 static void tell_costly(const struct fl_session *s)
 {
 	uint64_t *calls = calloc(s->functions.n + 1, sizeof(*calls));
@@ -290,7 +290,7 @@ static void tell_costly(const struct fl_session *s)
 	free(calls);
 }
 
-/* Who records a compiler's driver, or a shell, asks for what they start. */
+/* To record a compiler's driver, or a shell, is to ask for what it starts. */
 static void tell_children(const struct fl_session *s)
 {
 	enum { LEAST_NS = 50000000 };

@@ -1,21 +1,21 @@
 /*
  * totals.c - total times of short calls, from samples that stood in them.
  *
- * To look at the clock twice takes longer than a short call, and what a core does beside one
- * else it does behind it. So a timed call of some nanoseconds is several times as long as
- * others, and no constant takes that out. A sample of the program counter changes no call: in
- * whose calls it stood its thread's stack tells (stacks.c). Of all the program's samples the
- * part that has a function in its chain, once, however often, is the part of CPU time that the
- * function and what it called had.
+ * To look at the clock twice takes longer than a short call; and work that a core does beside
+ * other calls, it does behind a timed one. So a timed call of some nanoseconds is several times
+ * as long as others, and no constant takes that out. A sample of the program counter changes no
+ * call, and its thread's stack tells in whose calls it stood (stacks.c). The part of the
+ * program's samples that have a function in their chain, counted once however often it is
+ * there, is the part of CPU time that the function and what it called had.
  *
- * Bodies that were inlined are in no stack: one is in a chain if an instruction stands in it,
- * or calls from there (inner.c).
+ * Functions that were inlined are in no stack: one is in a chain if an instruction stands in
+ * its code, or calls from there (inner.c).
  *
- * A chain is cut where more of the stack was not copied, where no table tells who called, as in
- * what is written in assembly, or where code stands that the program has made. Whoever called
- * further up may be any function but those that it has. What calls a long call is long itself,
- * so a short one can only be missing in chains that are short to their end: so many samples
- * may a total have more.
+ * A chain ends too early where no more of the stack was copied, where no table tells who
+ * called, as in assembly, or where the program has made the code. Any function that is not in
+ * the chain may have called further up. A function that calls a long call is long itself, so a
+ * short call can only be missing in chains that have no long one: so many samples more a total
+ * may have.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,9 +27,10 @@
 #include "cli/nested.h"
 #include "cli/profile.h"
 
-/* Of short calls half take less than SHORT_NS, and the mean of those that were timed is below
- * SHORT_MEAN_NS: else some may have slept, which samples do not see. LONGER_NS: by which a
- * timed call may be too long; FAR_LONGER_NS: by which it is not. MANY: a tenth. */
+/* Calls are short where half of them take less than SHORT_NS, and the mean of timed ones is
+ * below SHORT_MEAN_NS: with a longer mean some may have slept, which samples do not see. A
+ * timed call may be too long by LONGER_NS, and is not too long by FAR_LONGER_NS. MANY: a
+ * tenth. */
 enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10,
        MANY = 10 };
 
@@ -62,7 +63,7 @@ static void note_stands(void *arg, const struct fl_place *place, uint32_t functi
 	in->n += !in->failed;
 }
 
-/* As they were noted, what is further out comes later. */
+/* Rows of one place stay in the order they were noted in: what is further out comes later. */
 static int by_place(const void *x, const void *y)
 {
 	const struct fl_stand *a = x, *b = y;
@@ -121,7 +122,7 @@ static bool is_long(const struct flick_rows *r, const uint64_t *row)
 	       row[total] / SHORT_MEAN_NS >= row[calls];
 }
 
-/* Of what has no probe nobody knows. */
+/* A function without a probe is not known to be long. */
 static void find_long(struct in_chains *in)
 {
 	const struct flick_rows *r = fl_session_result(in->p->s, "latency");
@@ -138,7 +139,7 @@ static void find_long(struct in_chains *in)
 	}
 }
 
-/* What calls itself is there once. True: one is long. */
+/* A function that calls itself is added once. True: one function of the chain is long. */
 static bool add_each(struct in_chains *in, const struct fl_chains *c, uint32_t i,
 		     double *to)
 {
@@ -162,7 +163,7 @@ static bool add_each(struct in_chains *in, const struct fl_chains *c, uint32_t i
 	return has_long;
 }
 
-/* One that stood in flick's own code is no time of the program's: its share is 0. */
+/* A chain that stood in flick's own code is no time of the program's: its share is 0. */
 static void count_chain(struct in_chains *in, const struct fl_chains *c, uint32_t i)
 {
 	in->periods += in->share[i];
@@ -181,7 +182,7 @@ static void fill(struct in_chains *in, struct fl_profile_samples *to, const doub
 						     (from[f] * by + 0.5)) != 0;
 }
 
-/* Samples for whose chain no memory was left are as the others. */
+/* Samples for whose chain no memory was left are taken to be like the others. */
 int fl_totals_gather(struct fl_profile *p)
 {
 	const struct fl_chains *c = fl_sampler_chains(p->s->sampler);
@@ -219,8 +220,8 @@ int fl_totals_gather(struct fl_profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* Samples that stood in calls of a function, and those that may have; of the former, `cut` are
- * in chains as the latter. */
+/* Samples of a function: `n` stood in calls of it, and `may` others may have. `cut` is the part
+ * of `n` in chains that end too early, as those of `may` do. */
 struct stood {
 	uint64_t n, may, cut;
 };
@@ -242,7 +243,7 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 	return in;
 }
 
-/* Calls that were timed. A few are of a moment or two, when nothing of them was in a cache. */
+/* A few timed calls are of a moment or two, when nothing of the function was in a cache. */
 static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 {
 	enum { MANY_TIMED = 200 };
@@ -251,14 +252,17 @@ static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 	return sampled < 0 || row[sampled] >= MANY_TIMED;
 }
 
-/* Of short calls, if chance has samples less far off than chance and the clock have timed
- * ones; of what has no other total: what calls itself, has no probe, or is short and by its few
- * timed calls took more than all there was; and where these few were shorter than others: what
- * takes CPU time takes no less in all, but for what chance may do once in a thousand times.
- * If many more may have stood there, who has no other total has none; and if calls were timed
- * longer than the clock makes them, these did, unless that is more than all: sooner where
- * next to nothing tells who called. One of those may have been held up, so half of them were
- * longer. How many tell a total; 0: others do. */
+/* How many samples tell a function's total; 0: its timed calls do. Samples tell the total of
+ * - a function that has no other: it calls itself, has no probe, or is short and, by its few
+ *   timed calls, took more than all there was. If many more samples may have stood in it, it
+ *   has no total.
+ * - a function whose timed calls were too short: its CPU time is part of its total, so samples
+ *   exceed the total by chance only once in a thousand times.
+ * - short calls, if chance has samples less far off than chance and the clock have timed calls.
+ *   If many more samples may have stood there, and calls were timed longer than the clock makes
+ *   them, these samples did, unless that is more than the total. `far` is less where next to
+ *   nothing tells who called. One timed call may have been held up: so the median is asked,
+ *   too. */
 static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, struct stood in)
 {
 	uint64_t n = in.n;
@@ -286,9 +290,9 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
 }
 
-/* Calls that were timed are made to stand for others, and then took more than the samples that
- * stood in calls, or may have, and all the time in which nobody ran who called: those were
- * others' first, and cold. */
+/* Timed calls stand for the others. If calls then took more than the samples that stood in
+ * calls, or may have, and all the time in which no caller ran, the timed calls were first ones,
+ * and cold. */
 static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 				const struct fl_profile *p, struct stood in)
 {
@@ -304,8 +308,8 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	return (double)row[total] > most;
 }
 
-/* Where most processes had no probes those that had some ran a little while, with all that was
- * cold for the first time: their timed calls are none of the others. */
+/* Where most processes had no probes, those with probes ran a little while, when all was cold
+ * for the first time: their timed calls do not stand for others. */
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
@@ -334,7 +338,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 			continue;
 		nested = recurses ? fl_nested_calls(p, f) : 1;
 		if (!(nested > 0)) {
-			row[error] = row[avg];	/* of a few, the outermost of all */
+			row[error] = row[avg];	/* it is of a few calls, the outermost */
 			continue;
 		}
 		row[sum] = (uint64_t)((double)row[total] * nested);

@@ -1,10 +1,10 @@
 /*
  * trigger.c - the flight recorder: `record --trigger 'FUNCTION>5ms' --last 2s`.
  *
- * Every call is recorded, and the last seconds of events are kept in memory (last.c). An
- * analysis of its own sees each call as it ends. The first one of FUNCTION that took longer
- * writes what is kept, and what the rings still hold, into the trace. Then the program is
- * left alone: its probes go off, and it goes on.
+ * Every call is recorded, and the last seconds of events are kept in memory (last.c). The
+ * trigger's own analysis sees each call when it ends. The first call of FUNCTION that took
+ * longer has all events that are kept, and those still in the rings, written into the trace.
+ * Then the program is left alone: its probes go off, and it goes on.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -21,18 +21,19 @@ struct fl_trigger {
 	struct fl_selection *of;	/* which functions */
 	struct fl_last *last;		/* NULL: the clock is not known yet */
 	bool *marks;			/* index: function */
-	uint32_t n_marks, n_sites;	/* n_sites: so many are looked at */
+	uint32_t n_marks, n_sites;	/* n_sites: so many have been looked at */
 	uint64_t least;			/* ticks */
 	bool has_fired, is_written;
-	uint32_t function;		/* that did, ... */
-	uint64_t took;			/* ... for so many ticks */
+	uint32_t function;		/* that has fired, ... */
+	uint64_t took;			/* ... by a call of so many ticks */
 };
 
 /* ---- options -------------------------------------------------------------------------- */
 
 #define YEAR_NS (365 * 86400 * 1000000000ull)
 
-/* With its unit: of 5 some would think seconds. Ticks of more than a year have no place. */
+/* A time must have its unit: some would take 5 for seconds. Ticks of more than a year have no
+ * place. */
 static bool take_time(const char *text, uint64_t *ns)
 {
 	size_t n = fl_parse_time(text, ns);
@@ -206,8 +207,8 @@ static bool is_module_missing(const struct fl_session *s)
 	return true;
 }
 
-/* What is meant may come: a library that is named, whatever --wait waits for, and in a program
- * whose calls tell where they are, anything. */
+/* May the function that is meant come later? It may from a library that is named but not there,
+ * with --wait from anywhere, and it may in a program whose calls tell where they are. */
 static bool may_come(const struct fl_session *s)
 {
 	return s->o->wait || !s->n_selected || is_module_missing(s);
@@ -280,7 +281,7 @@ static int begin_keeping(struct fl_trigger *t)
 	return t->last ? 0 : -ENOMEM;
 }
 
-/* Functions that have come since. */
+/* Mark functions that have come since. */
 static int mark_functions_of(struct fl_trigger *t)
 {
 	struct fl_session *s = t->s;
@@ -354,7 +355,7 @@ static void drop_result(struct fl_session *s)
 			s->has_result[i] = false;
 }
 
-/* What was waited for in vain is a failure; that nothing took so long is none. */
+/* It is a failure if the function never came; it is none if no call took so long. */
 static void say_not_fired(struct fl_session *s)
 {
 	struct firing f = find_firing(s);

@@ -9,15 +9,15 @@
 /* What --trigger and --last say. 0, or -1 and a line printed. */
 int fl_trigger_take(void *options, const struct fl_option *, const char *text);
 int fl_trigger_take_last(void *options, const struct fl_option *, const char *text);
-/* What the session's analyses need for it. 0, or -1 and a line printed. */
+/* Add the analysis that a trigger needs. 0, or -1 and a line printed. */
 int fl_trigger_use(struct fl_session_options *);
 
-/* Where it was asked for; else *s has none, which all of these take. open: before readers
- * are; 0, or -1 and a line printed. is_wrong: before the program runs, or when its probes are
- * on: no function that may fire is there, nor may come, which is said. look: it is waited for
- * one, which is said. put, thread_end: in place of the trace. turn: of the session's loop;
- * true: it has fired, all is written, and nothing more is recorded. end: say what became of
- * it, once results are made. */
+/* Where no trigger was asked for *s has none, which all of these take. open: before readers are
+ * open; 0, or -1 and a line printed. is_wrong: before the program runs, or when its probes are
+ * on: no function that may fire is there, nor may come, which is said. look: says that one is
+ * waited for, if so. put, thread_end: in place of the trace. turn: of the session's loop;
+ * true: the trigger has fired, all is written, and nothing more is recorded. end: says what
+ * became of it, once results are made. */
 struct fl_trigger;
 int fl_trigger_open(struct fl_session *);
 bool fl_trigger_is_wrong(struct fl_session *);

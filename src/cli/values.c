@@ -1,5 +1,5 @@
 /*
- * values.c - options that take one of some names: which one it is, what is said of a
+ * values.c - options that take one of some names: which name it is, what is said of a
  * wrong one, and the names for a shell to complete (tools/completion).
  */
 #include <string.h>

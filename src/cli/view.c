@@ -2,7 +2,7 @@
  * view.c - what analyses are told of the target: names, symbols, code, sites.
  *
  * Hides which of the modules that were mapped at an address is there now, and that the
- * file of one at a time is kept open.
+ * file of one module at a time is kept open.
  */
 #include <stdio.h>
 
@@ -26,7 +26,7 @@ const struct fl_shm_module *fl_session_module_at(const struct fl_session *s, uin
 	return NULL;
 }
 
-/* What stands in a function's body stands in the function. */
+/* An address in a function's body stands in the function. */
 static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi)
 {
 	struct fl_session *s = (struct fl_session *)owner;
@@ -64,7 +64,8 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
 }
 
-/* Where the instruction stands whose access is told there. NULL: in no module. */
+/* The module, and the ELF address, of the instruction whose access is told as `place`. NULL: it
+ * is in no module. */
 static const struct fl_shm_module *module_of_place(const struct fl_session *s, uint32_t place,
 						   uint64_t *at)
 {
@@ -74,7 +75,7 @@ static const struct fl_shm_module *module_of_place(const struct fl_session *s, u
 	return fl_session_module_at(s, *at);
 }
 
-/* What is told there is of a function that has a body, which is in the table. */
+/* An access that is told is of a function that has a body, and so is in the table. */
 static uint32_t function_of_place(const void *owner, uint32_t place)
 {
 	struct fl_session *s = (struct fl_session *)owner;

@@ -1,10 +1,10 @@
 /*
- * watched.c - how much of the program accesses and paths tell of.
+ * watched.c - how much of the program is told of by accesses and paths.
  *
- * Functions without a second body are in neither result, so either is a part of the program. Of
- * its time that part has what samples of the program counter say: a partial result is
- * not shown as if it were the whole. What tells is woven into the bodies of that part, and
- * makes it longer than it is alone: its share is the most that it may be.
+ * Functions without a second body are in neither result, so either result is of a part of the
+ * program. Samples of the program counter say how much of the time that part has, so that a
+ * partial result is not shown as if it were the whole. Code that tells is woven into the bodies
+ * of that part, and makes it longer than it is alone: the share is the most that it may be.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /*
- * ways.c - whom all ways to a function lead through.
+ * ways.c - the function that all ways to a function lead through.
  *
- * Functions that call one another round about have several callers each, and yet may be come to
- * through one function alone: of an interpreter, whoever runs it. That is the function's
- * dominator in the graph of who called whom, as found by K. Cooper, T. Harvey and K. Kennedy (A
- * Simple, Fast Dominance Algorithm, 2001): callers that are known already meet at the nearest
- * function that is above all of them, until nothing changes.
+ * Functions that call one another round about have several callers each, and yet all ways to
+ * them may lead through one function alone: those of an interpreter through the one that runs
+ * it. That one is the function's dominator in the graph of who called whom, as found by
+ * K. Cooper, T. Harvey and K. Kennedy (A Simple, Fast Dominance Algorithm, 2001): callers that
+ * are known already meet at the nearest function above all of them, until nothing changes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -64,8 +64,8 @@ int fl_ways_note(struct fl_ways *w, uint32_t function, uint32_t caller)
 
 /* ---- finding --------------------------------------------------------------------------- */
 
-/* Who is come to is numbered when all that it leads to is; `order` gets them by number. How
- * many. `next` of a function: which of its ways is gone next. */
+/* A function is numbered after all functions that it leads to; `order` gets them by number.
+ * Returns how many there are. `next` of a function: which of its ways is gone next. */
 static uint32_t number_all(struct fl_ways *w, uint32_t *order, uint32_t *next, uint32_t *way)
 {
 	uint32_t depth = 0, n = 0;
@@ -93,7 +93,7 @@ static uint32_t number_all(struct fl_ways *w, uint32_t *order, uint32_t *next, u
 	return n;
 }
 
-/* Who is above both. */
+/* The function that is above both. */
 static uint32_t meet(const struct fl_ways *w, uint32_t a, uint32_t b)
 {
 	while (a != b) {
@@ -105,8 +105,9 @@ static uint32_t meet(const struct fl_ways *w, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* Did that change it? NOBODY has the highest number, and is above itself. To a caller that no
- * way leads to there are others than those that are known, of which nothing is in all. */
+/* Find the function above `at` anew: has that changed? NOBODY has the highest number, and is
+ * above itself. A caller that no known way leads to has ways that are not known, so no function
+ * is in all ways through it. */
 static bool settle_one(struct fl_ways *w, uint32_t at, unsigned char *is_known)
 {
 	uint32_t above = NOBODY, was = w->above[at];

@@ -1,5 +1,5 @@
 /*
- * ways.h - private to cli/: whom all ways to a function lead through (ways.c).
+ * ways.h - private to cli/: the function that all ways to a function lead through (ways.c).
  */
 #ifndef FL_WAYS_H
 #define FL_WAYS_H
@@ -16,21 +16,22 @@ struct fl_ways {
 	uint32_t n_of;
 	struct fl_hash by_pair;
 	uint32_t *callees, *callers;	/* index: as above; the first one, 1 + its index */
-	uint32_t *number;		/* likewise: in the order that ways are left; 0: none
-					 * leads there, and nobody knows what does */
-	uint32_t *above;		/* likewise: whom all ways lead through last */
+	uint32_t *number;		/* likewise: in the order that ways are left; 0: no
+					 * known way leads there */
+	uint32_t *above;		/* likewise: the last that all ways lead through */
 };
 /* 0 or -ENOMEM. close: zeros are fine. */
 int fl_ways_open(struct fl_ways *, uint32_t n);
-/* A way begins there. */
+/* begin: a way begins at that function. note: `caller` has called it. */
 int fl_ways_begin(struct fl_ways *, uint32_t function);
 int fl_ways_note(struct fl_ways *, uint32_t function, uint32_t caller);
-/* All are noted. */
+/* All ways are noted: find what they lead through. */
 int fl_ways_find(struct fl_ways *);
 /* The nearest function that all ways to one lead through; UINT32_MAX: none, or some are not
  * known. */
 uint32_t fl_ways_through(const struct fl_ways *, uint32_t function);
-/* Has that function called it, and nobody else who does not come through it? */
+/* Has the function that all ways lead through called this one itself, and do ways to all other
+ * callers lead through this one? */
 bool fl_ways_is_call(const struct fl_ways *, uint32_t function);
 void fl_ways_close(struct fl_ways *);
 
