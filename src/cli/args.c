@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 
-/* In one write: standard error has no buffer of its own. */
+/* The line goes out in one write: standard error has no buffer of its own. */
 void fl_say(const char *format, ...)
 {
 	char *text = NULL, *line = NULL;
@@ -62,7 +62,8 @@ static size_t edit_distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* To the whole name, or to what it ends with: `push_bak` is near std::vector::push_back. */
+/* The distance to the whole name, or to its last part: `push_bak` is near
+ * std::vector::push_back. */
 static size_t distance_of(const char *word, const char *name)
 {
 	const char *last = name;

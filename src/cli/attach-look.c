@@ -121,7 +121,7 @@ static bool read_header(const struct fl_attached *a, uintptr_t at, Elf64_Ehdr *e
 	       eh->e_phentsize == sizeof(Elf64_Phdr) && eh->e_phnum < 64;
 }
 
-/* In memory the addresses of tables are as the loader has them: as they are, or as in the
+/* In memory the loader has made the addresses of tables absolute, or has left them as in the
  * file. */
 static void note_table(struct library *l, const Elf64_Dyn *d, uintptr_t *symbols,
 		       uintptr_t *strings)

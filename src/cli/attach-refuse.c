@@ -275,7 +275,7 @@ int fl_attach_refuse_root(const struct fl_attached *a, const char *library)
 	return -1;
 }
 
-/* What flick would put there would be the parent's, too. */
+/* What flick put into memory would be the parent's, too. */
 static int check_memory(const struct fl_attached *a)
 {
 	long parent = status_number(a->pid, "PPid");

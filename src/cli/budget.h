@@ -30,8 +30,8 @@ int fl_budget_take(void *options, const struct fl_option *, const char *text);
 	  fl_budget_take, at_ }
 
 struct fl_budget;
-/* Where functions are sampled; else *b stays NULL, which all of these take. 0 or
- * -ENOMEM. */
+/* Opens s->budget where functions are sampled; else it stays NULL, which all of these take
+ * except fl_budget_grant(). 0 or -ENOMEM. */
 int fl_budget_open(struct fl_session *);
 /* count: `n` more calls of a probe by the target's thread of that number, made when its
  * process had heeded that wish; feed: calls that were timed. Any reader's thread may say so;
@@ -57,14 +57,14 @@ uint64_t fl_budget_calls(const struct fl_budget *, uint32_t function);
 struct fl_sum;
 /* The same, and how many of these were counted. */
 void fl_budget_tell(const struct fl_budget *, uint32_t function, struct fl_sum *);
-/* When that look was; without a budget for ever later. */
+/* When the last look was; without a budget UINT64_MAX. */
 uint64_t fl_budget_looked_ns(const struct fl_budget *);
 /* The recording (0), or a session beside it, has another budget from now on: a part of the
  * program's CPU time. */
 void fl_budget_change(struct fl_budget *, uint32_t payer, double part);
 /* Counts may take so much beside the budget, and take it first. */
 void fl_budget_grant(struct fl_budget *, double ns);
-/* The time by which all counts have held up the program; without a budget for ever. */
+/* The time by which all counts have held up the program; without a budget HUGE_VAL. */
 double fl_budget_held_ns(const struct fl_budget *);
 /* All is counted: tell the analyses. 0 or -ENOMEM. */
 int fl_budget_end(struct fl_session *);

@@ -21,7 +21,7 @@ enum { MOST_ROWS = 1 << 18 };		/* of one file */
 
 struct fl_cfi {
 	struct fl_cfi_memory *memory;
-	uint64_t taken;			/* of it */
+	uint64_t taken;			/* of memory->taken, for this file */
 	char *bytes;			/* headers and tables; not its code */
 	Elf *elf;
 	Dwarf_CFI *tables;

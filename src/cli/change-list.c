@@ -40,7 +40,7 @@ static void take_site(const struct fl_session *s, uint32_t i, struct standing *f
 		f->stage = now;
 }
 
-/* By function. NULL: there is no memory. */
+/* How each function stands; index: function. NULL: there is no memory. */
 static struct standing *gather_standings(struct fl_session *s, struct fl_selection *of)
 {
 	struct standing *all = calloc(s->functions.n + 1, sizeof(*all));

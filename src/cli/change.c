@@ -33,7 +33,7 @@ struct fl_changes {
 	uint8_t *asked;			/* of the program: what is to be in force */
 	bool asks_staged;		/* what is staged is part of that */
 	struct fl_beside names;		/* sessions beside it */
-	uint32_t max;			/* of these; constant */
+	uint32_t max;			/* sites, at most; constant */
 	uint32_t wish;			/* of the box */
 	struct wished {
 		char *glob;
@@ -393,7 +393,7 @@ static void say_if_seldom(struct fl_session *s, uint32_t i)
 		store_relaxed(&s->sites[i].wanted, FL_SELDOM);
 }
 
-/* What is in force is to be what any session wants. */
+/* Ask the program to put in force what any session wants. */
 static void ask(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;

@@ -20,7 +20,7 @@ struct fl_changes;
 int fl_change_open(struct fl_session *);	/* 0 or -ENOMEM */
 void fl_change_close(struct fl_session *);
 
-/* What was staged, or is. */
+/* Sums of what was staged, or is. */
 struct fl_change_sum {
 	uint32_t functions, sites;	/* that are to become other than they are */
 	uint32_t gone;			/* of these, in unloaded modules: once they are back */

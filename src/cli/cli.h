@@ -251,7 +251,7 @@ const char *fl_functions_path(struct fl_functions *, const char *path);
 const struct fl_shm_module *fl_functions_module(const struct fl_functions *, uint32_t i);
 /* What people call a function. The name is made when it is first asked for, which any thread
  * may do. plain: without parameters; simple: without template arguments, too; NULL: the name
- * is the same. These two are not for any thread. */
+ * is the same. These two are for the session's thread alone. */
 const char *fl_functions_name(const struct fl_functions *, uint32_t function);
 const char *fl_functions_plain(const struct fl_functions *, uint32_t function);
 const char *fl_functions_simple(const struct fl_functions *, uint32_t function);
@@ -792,7 +792,7 @@ int fl_negotiation_say_no_samples(const struct fl_session *);
 bool fl_negotiation_may_want(const struct fl_session *, uint32_t i);
 bool fl_negotiation_takes(struct fl_session *, struct fl_selection *, uint32_t i);
 void fl_negotiation_ask_again(struct fl_session *);
-/* All that is wanted has been refused: then it is said. */
+/* Has all that is wanted been refused? Then it is said. */
 bool fl_negotiation_came_to_nothing(struct fl_session *);
 /* No process will ask any more: say what is wrong with the sites that all have brought. */
 void fl_negotiation_close(struct fl_session *);

@@ -133,9 +133,9 @@ static double switching_ns(const struct fl_session *s)
 					    load_relaxed(&s->shared->seldom.shared_cpus));
 }
 
-/* Less than `some` times the budget and the stake may be chance. Most of the cost may come
- * from the first second, when it is not known yet what is called how often; a shorter program
- * has no other second. Costs that no budget can lower are named. */
+/* A cost below `some` times the budget, plus the stake, may be chance. Most of it may come from
+ * the first second, when it is not known yet what is called how often; a shorter program has no
+ * other second. Costs that no budget can lower are named. */
 static void tell_passed(const struct fl_session *s, const struct costs *c, char out[112])
 {
 	const uint64_t second_ns = 1000000000;

@@ -66,7 +66,7 @@ static int find_usable(const cpu_set_t *own, cpu_set_t *all)
 	return sched_setaffinity(0, sizeof(*own), own) ? -errno : 0;
 }
 
-/* As a list; cut where there is no room. */
+/* Print a set as a list, which is cut where there is no room. */
 static void print_list(const cpu_set_t *set, char *out, size_t room)
 {
 	size_t n = 0;

@@ -67,7 +67,7 @@ struct client {
 	uint32_t answers;		/* so many come before the one to its commit */
 	char *text;			/* of the session that is to begin, or whose result it
 					 * waits for: a request's end; NULL */
-	bool has_session;		/* one began with it, and ends with it */
+	bool has_session;		/* a session began with it, and ends with it */
 	uint64_t since_ns;		/* it was last heard, or asked */
 };
 
@@ -76,7 +76,7 @@ struct fl_ctl {
 	int fd;				/* -1: nobody can ask */
 	char path[108];
 	struct client clients[CLIENTS];
-	uint32_t n;			/* of these that are there */
+	uint32_t n;			/* clients that are there */
 	uint64_t look_ns;
 };
 
@@ -577,7 +577,7 @@ static void tell_session(void *arg, const struct fl_named *d)
 	      d->is_on ? "" : " (being made)");
 }
 
-/* As many as there is room for. */
+/* Reply with lines, as many as there is room for. */
 static void reply_lines(struct client *k, char *text)
 {
 	for (char *rest = text, *line; (line = strsep(&rest, "\n"));)

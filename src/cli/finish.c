@@ -108,7 +108,7 @@ static void put_machine(struct pairs *p)
 	put(p, "machine", "%s", u.machine);
 }
 
-/* In percent. */
+/* Rates in percent. */
 static void put_rate(struct pairs *p, const struct fl_session *s)
 {
 	if (!s->o->rate)

@@ -73,7 +73,8 @@ __attribute__((noinline)) static uint64_t time_calls(void (*const volatile *call
 	return fl_arch_ticks() - from;
 }
 
-/* In FL_TICK_PARTS, at the best of the rounds: what others do on the machine only adds. */
+/* What a jump takes among so many functions, in FL_TICK_PARTS, at the best of the rounds: what
+ * others do on the machine only adds. */
 static uint64_t measure_among(const struct jumps *j, uint32_t functions)
 {
 	uint64_t plain = UINT64_MAX, led = UINT64_MAX;
@@ -97,7 +98,7 @@ uint32_t fl_jumps_measure(void)
 		(uint32_t)(measure_among(&j, FEW) + measure_among(&j, MANY)) / 2 : 0;
 }
 
-/* As a program's shortest loop would call it. */
+/* A function as a program's shortest loop would call it. */
 __attribute__((noinline)) static void do_nothing(void)
 {
 	__asm__ volatile("");

@@ -74,8 +74,8 @@ static bool make_below(int above, const char *name)
 	return is_own(above, &st) && (!mkdirat(above, name, 0700) || errno == EEXIST);
 }
 
-/* Open a directory of this user's, made where there is none; closes `above`. -1: there is
- * none. */
+/* Open a directory of this user's, made where there is none; closes `above`. -1: none can be
+ * had. */
 static int open_below(int above, const char *name, int flags)
 {
 	struct stat st;

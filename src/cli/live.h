@@ -115,12 +115,12 @@ struct fl_live {
 	struct fl_live_status status;
 	double every;			/* seconds between two looks, or more */
 	struct fl_session *s;		/* NULL: no look yet */
-	struct fl_session_options *options;	/* of that; the budget changes */
+	struct fl_session_options *options;	/* of the session; the budget changes */
 	struct fl_live_feed *feed;
 	struct fl_live_screen *screen;	/* NULL: not open */
 	bool has_ended;			/* the program has ended */
 	uint32_t n_answers, n_asked;	/* changes that were answered; functions of the last */
-	bool is_asked_on;		/* that was to switch them on */
+	bool is_asked_on;		/* the last change was to switch functions on */
 	uint64_t n_switched;		/* probes, by changes */
 	const char *output;		/* the file that the program writes to */
 };

@@ -15,7 +15,7 @@ enum { FL_NAMED_MOST = 16, FL_NAME_MOST = 32 };
 struct fl_named {
 	char name[FL_NAME_MOST];	/* "": there is none */
 	char *glob;
-	struct fl_selection *of;	/* that */
+	struct fl_selection *of;	/* what the glob takes */
 	enum fl_stage stage;		/* what functions become: ON or COUNT */
 	const void *by;			/* its owner; NULL: it has gone */
 	uint8_t *wants;			/* by site: enum fl_stage; NONE: it does not */

@@ -317,7 +317,7 @@ static bool has_usable(const struct fl_session *s)
 	return false;
 }
 
-/* One reason, or how often there is each. */
+/* Write the one reason, or how often there is each. */
 static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 {
 	if (r->n == 1)

@@ -43,7 +43,7 @@ struct trial {
 	void (*call[N_PROBES])(void);
 	bool is_sampled;
 	uint32_t inside[ROUNDS * PAIRS / TOGETHER], n_inside;	/* means */
-	uint64_t sum;						/* of those to come */
+	uint64_t sum;						/* for the next mean */
 	uint32_t n_summed;
 	uint32_t bare[ROUNDS], full[ROUNDS], work[ROUNDS];	/* of all pairs of a round */
 	uint64_t begun;			/* of the call whose entry was fed last */

@@ -328,7 +328,7 @@ void fl_readers_part(struct fl_readers *all, const void *arg)
 			all->listeners[i--] = all->listeners[--all->n_listeners];
 }
 
-/* One reader's after the other's. */
+/* The threads of all readers, one reader's after the other's. */
 static struct fl_thread *gather_threads(const struct fl_readers *all, size_t *n)
 {
 	struct fl_thread *threads = NULL;

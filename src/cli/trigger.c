@@ -208,7 +208,8 @@ static bool is_module_missing(const struct fl_session *s)
 }
 
 /* May the function that is meant come later? It may from a library that is named but not there,
- * with --wait from anywhere, and it may in a program whose calls tell where they are. */
+ * with --wait from anywhere, and so it may where no site is known yet, because calls tell where
+ * they are. */
 static bool may_come(const struct fl_session *s)
 {
 	return s->o->wait || !s->n_selected || is_module_missing(s);
