@@ -75,7 +75,8 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 		return;
 	}
 	b->pc_own += fl_own_counts(&b->own, pc) ? 0 : pc->n;
-	b->s->early_own += b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS;
+	if (b->begun_ns && fl_os_monotonic_ns() - b->begun_ns < EARLY_NS)
+		b->s->early_own += fl_own_works(&b->own, pc) ? 0 : pc->n;
 }
 
 /* CPU time so far of what switches probes beside the program; 0: not known. In a process tree,

@@ -96,6 +96,11 @@ bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
 	return !fl_mapped_is_file(pc->path) && is_glue(o, pc->address);
 }
 
+bool fl_own_works(const struct fl_own *o, const struct fl_pc *pc)
+{
+	return fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo;
+}
+
 bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct fl_pc *pc,
 		struct fl_pcs *to)
 {
@@ -107,9 +112,7 @@ bool fl_own_add(const struct fl_own *o, const struct fl_session *s, const struct
 		return false;
 	to->own += pc->n;
 	to->taken_own += pc->taken;
-	/* The agent's work, when modules come. */
-	if (fl_mapped_is_file(pc->path) && pc->at - o->work.lo < o->work.hi - o->work.lo)
-		to->work += pc->n;
+	to->work += fl_own_works(o, pc) ? pc->n : 0;
 	to->counts += fl_own_counts(o, pc) ? pc->n : 0;
 	return true;
 }

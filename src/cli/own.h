@@ -25,6 +25,8 @@ bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct f
 bool fl_own_is_targets(const struct fl_session *, const struct fl_pc *);
 /* Is a place that is own in glue, which counts calls? */
 bool fl_own_counts(const struct fl_own *, const struct fl_pc *);
+/* Is it in the agent's work, which is done when modules come? */
+bool fl_own_works(const struct fl_own *, const struct fl_pc *);
 /* Add samples of the target at that place to the sums. True: the place is own. */
 bool fl_own_add(const struct fl_own *, const struct fl_session *, const struct fl_pc *,
 		struct fl_pcs *);
