@@ -432,6 +432,7 @@ struct fl_session {
 	uint64_t children_ns;		/* CPU time of those that the target has waited for */
 	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
 					 * known */
+	uint64_t target_kernel_ns;	/* the kernel's part, by its own account; 0: not known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */
@@ -643,8 +644,8 @@ void fl_cost_begin(struct fl_session *);
 void fl_cost_look(struct fl_session *);
 void fl_cost_end(struct fl_session *);
 bool fl_cost_are_enough(const struct fl_session *);
-/* CPU time that the program spent in the kernel, where samples of a single process tell; 0: it
- * is not known, or too little to tell from chance. */
+/* CPU time that the program spent in the kernel, where a sampler tells of a single process; 0:
+ * it is not known, or too little to tell from chance. */
 uint64_t fl_cost_kernel_ns(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */

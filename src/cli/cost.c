@@ -88,17 +88,24 @@ static double ns_of(uint64_t samples)
 	return (double)samples * (double)fl_sampler_period_ns();
 }
 
-/* No sample shows time in the kernel. `early_work` was sampled before `go`, and is not in
- * target_ns. */
+/* No sample shows time in the kernel: it is what the program's CPU time has more than its
+ * samples. Three things are in there that are not the program's. Samples stop it for as long as
+ * was measured. What the agent asked the kernel for at the start is taken for as much as its own
+ * code took. And a thread has no sample of its last part of a period: on average half of one.
+ * A virtual machine that had no CPU has late samples, or none; where our child has ended, the
+ * kernel's own account, which is coarse, bounds that. */
 uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 {
 	const double some = 0.1;		/* less of it may be chance */
-	double all = (double)s->target_ns;
-	double kernel = all - ns_of(s->pcs.all - s->early_work) -
+	double all = (double)s->target_ns, agent = ns_of(s->pcs.work - s->early_work);
+	double threads = (double)fl_sampler_starts(s->sampler) * ns_of(1) / 2;
+	double kernel = all - ns_of(s->pcs.all - s->early_work) - agent - threads -
 			(double)s->pcs.taken * s->sample_ns;
 
-	if (!s->sampler || s->o->follow || fl_sampler_lost(s->sampler) ||
-	    !fl_cost_are_enough(s) || kernel < some * all)
+	if (s->target_kernel_ns)
+		kernel = fmin(kernel, (double)s->target_kernel_ns);
+	if (s->o->follow || fl_sampler_lost(s->sampler) || !fl_cost_are_enough(s) ||
+	    kernel < some * all)
 		return 0;
 	return (uint64_t)kernel;
 }

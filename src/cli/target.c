@@ -155,6 +155,8 @@ static bool reap(struct fl_session *s)
 			note_watch(s, status, &used);
 		if (pid == s->pid) {
 			s->children_ns = cpu_ns(&used) > own_ns ? cpu_ns(&used) - own_ns : 0;
+			s->target_kernel_ns = fl_ns(used.ru_stime.tv_sec,
+						    used.ru_stime.tv_usec * 1000);
 			s->status = status;
 			fl_target_note_gone(s);
 			target_pid = 0;
