@@ -432,7 +432,7 @@ struct fl_session {
 	uint64_t children_ns;		/* CPU time of those that the target has waited for */
 	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
 					 * known */
-	uint64_t target_kernel_ns;	/* the kernel's part, by its own account; 0: not known */
+	uint64_t target_kernel_ns;	/* that part, as the kernel counts it; 0: not known */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
 	int watch_signal;		/* that ended what waits beside it; 0: none did */
 	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */

@@ -89,11 +89,11 @@ static double ns_of(uint64_t samples)
 }
 
 /* No sample shows time in the kernel: it is what the program's CPU time has more than its
- * samples. Three things are in there that are not the program's. Samples stop it for as long as
- * was measured. What the agent asked the kernel for at the start is taken for as much as its own
- * code took. And a thread has no sample of its last part of a period: on average half of one.
- * A virtual machine that had no CPU has late samples, or none; where our child has ended, the
- * kernel's own account, which is coarse, bounds that. */
+ * samples. Three things in that are not the program's. Samples stop it for as long as was
+ * measured. What the agent asked the kernel for at the start is taken for as much as its own
+ * code took. And no sample tells of a thread's last part of a period: on average half of one.
+ * A virtual machine that had no CPU has late samples, or none. Where the program is our child
+ * and has ended, the kernel's own account bounds that; it is coarse. */
 uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 {
 	const double some = 0.1;		/* less of it may be chance */
