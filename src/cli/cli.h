@@ -647,6 +647,8 @@ bool fl_cost_are_enough(const struct fl_session *);
 /* CPU time that the program spent in the kernel, where a sampler tells of a single process; 0:
  * it is not known, or too little to tell from chance. */
 uint64_t fl_cost_kernel_ns(const struct fl_session *);
+/* And in code of its own, by samples. */
+uint64_t fl_cost_user_ns(const struct fl_session *);
 void fl_cost_tell(struct fl_session *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);

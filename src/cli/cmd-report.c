@@ -225,8 +225,8 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 	if (!*analysis)
 		*analysis = "latency";
 	if (is_by_program(*analysis) && !fl_store_has(from->store, FL_PROGRAMS))
-		fl_why(why, dir, "does not tell one program from another: record --follow, "
-		       "which takes a hundred samples or more");
+		fl_why(why, dir, "has no result `%s`: record --follow has it, where it has "
+		       "self times of samples", FL_PROGRAMS);
 	else if (!(is_stacks(*analysis) ?
 		   fl_stacks_load(from->store, dir, &from->rows, why) :
 		   fl_store_load(from->store, *analysis, &from->rows, why)))
@@ -288,7 +288,7 @@ static void note_samples(struct source *from)
 	if (strcmp(from->sheet.name, "latency"))
 		return;
 	if (fl_sheet_sum(&from->rows, "stack_samples")) {
-		stacks = "\nso are totals of calls of less than 0.5 us, of functions that "
+		stacks = "\ntotals are, too, of calls of less than 0.5 us, of functions that "
 			 "call themselves, and where timed calls tell less";
 		other = "other ";
 	}
@@ -304,15 +304,15 @@ static void note_samples(struct source *from)
 			 "time is known");
 	else if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed (column Sampled)\n%.20s samples of the program counter are "
+			 "timed (sampled)\n%.20s samples of the program counter are "
 			 "too few to tell self times from (run it longer, or record --all)", n);
 	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
 			 "samples of the program counter%s\n%stotals are elapsed time, %sof "
-			 "the calls that were timed (column Sampled)", n, stacks, other, but);
+			 "the calls that were timed (sampled)", n, stacks, other, but);
 	else
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed (column Sampled)\nthe system gave no samples to tell self "
+			 "timed (sampled)\nthe system gave no samples to tell self "
 			 "times from");
 	from->sheet.note = from->note;
 }
@@ -375,16 +375,31 @@ static bool has_recursion(const struct flick_rows *r)
 static void note_kernel(struct source *from)
 {
 	size_t n = strlen(from->note);
-	uint64_t ns = 0, self = fl_sheet_sum(&from->rows, "self_ns");
-	char why[FL_WHY], by[256] = "";
+	uint64_t ns = 0, user = 0;
+	char why[FL_WHY];
 
-	if (strcmp(from->sheet.name, "latency") ||
-	    !fl_store_value(from->store, "self", by) || strcmp(by, "samples") ||
-	    fl_store_number(from->store, "kernel_ns", &ns, why) || !ns)
+	if (fl_store_number(from->store, "kernel_ns", &ns, why) || !ns ||
+	    fl_store_number(from->store, "user_ns", &user, why))
 		return;
-	snprintf(from->note + n, sizeof(from->note) - n, "%sbeside self times the program was "
-		 "in the kernel for %.2f s, %.0f %% of its CPU time", n ? "\n" : "",
-		 (double)ns / 1e9, 100 * (double)ns / (double)(ns + self));
+	snprintf(from->note + n, sizeof(from->note) - n, "%sno self time has the kernel's "
+		 "part: %.2f s, %.0f %% of the program's CPU time", n ? "\n" : "",
+		 (double)ns / 1e9, 100 * (double)ns / (double)(ns + user));
+	from->sheet.note = from->note;
+}
+
+/* What the times of programs are, and are not. */
+static void note_programs(struct source *from)
+{
+	char n[256] = "?", lost[256] = "0";
+
+	fl_store_value(from->store, "pc_samples", n);
+	fl_store_value(from->store, "pc_lost", lost);
+	snprintf(from->note, sizeof(from->note), "CPU time in code of programs and their "
+		 "libraries, from %.20s samples of the program counter\n"
+		 "time in the kernel, and in probes, is in none", n);
+	if (strcmp(lost, "0"))
+		snprintf(from->note + strlen(from->note), 128, "\n%.20s samples were lost, and "
+			 "with them may be who executed what", lost);
 	from->sheet.note = from->note;
 }
 
@@ -500,12 +515,6 @@ static int show(struct source *from, const struct wish *w)
 					 fl_sheet_shared(&from->sheet));
 	if (w->callers && fl_stacks_callers(from->store, &from->sheet, w->callers))
 		return FL_EXIT_FAILED;
-	if (w->only && fl_report_only(from->store, &from->sheet, w->only))
-		return FL_EXIT_FAILED;
-	if ((w->lines && add_lines(from)) || add_modules(from, w))
-		return FL_EXIT_FAILED;
-	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
-		return FL_EXIT_USAGE;
 	if (from->basis == WINDOWS)
 		note_windows(from);
 	if (from->basis == SAMPLES && from->sheet.name) {
@@ -517,10 +526,19 @@ static int show(struct source *from, const struct wish *w)
 	if (from->raw && from->basis != EVERY_CALL)
 		strncat(from->note, "\naverages have what probes took",
 			sizeof(from->note) - strlen(from->note) - 1);
-	if (from->basis != WINDOWS && from->sheet.name && !from->raw && !w->part.is_given)
+	if (from->sheet.name && !strcmp(from->sheet.name, "latency") && !w->part.is_given)
 		note_kernel(from);
+	if (is_by_program(from->sheet.name))
+		note_programs(from);
 	note_recursion(from);
 	note_watched(from);
+	/* what stands above is of all */
+	if (w->only && fl_report_only(from->store, &from->sheet, w->only))
+		return FL_EXIT_FAILED;
+	if ((w->lines && add_lines(from)) || add_modules(from, w))
+		return FL_EXIT_FAILED;
+	if (sort(&from->sheet, w->sort) || choose(w, &from->sheet, w->sort))
+		return FL_EXIT_USAGE;
 	fit_stacks(from, w);
 	if (w->number != FL_NO_PATH)
 		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
@@ -675,6 +693,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		return FL_EXIT_USAGE;
 	if (w.callers && w.analysis && !is_stacks(w.analysis)) {
 		fl_say("--callers is of stacks, not of %s", w.analysis);
+		return FL_EXIT_USAGE;
+	}
+	if (w.callers && w.only) {
+		fl_say("--callers cannot be used with -P: name the functions there");
 		return FL_EXIT_USAGE;
 	}
 	w.analysis = w.callers ? FL_STACKS : w.analysis;

@@ -104,10 +104,15 @@ uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 
 	if (s->target_kernel_ns)
 		kernel = fmin(kernel, (double)s->target_kernel_ns);
-	if (s->o->follow || fl_sampler_lost(s->sampler) || !fl_cost_are_enough(s) ||
+	if (s->o->follow || fl_sampler_lost(s->sampler) || all < ns_of(FEW) ||
 	    kernel < some * all)
 		return 0;
 	return (uint64_t)kernel;
+}
+
+uint64_t fl_cost_user_ns(const struct fl_session *s)
+{
+	return (uint64_t)ns_of(s->pcs.all - s->pcs.own);
 }
 
 /* Where probes took twice as long as the program itself, fewer samples say enough. */

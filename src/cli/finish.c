@@ -154,6 +154,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.taken_own);
 		put(p, "pc_sample_ns", "%u", s->sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
+		put(p, "user_ns", "%llu", (unsigned long long)fl_cost_user_ns(s));
 		put(p, "kernel_ns", "%llu", (unsigned long long)fl_cost_kernel_ns(s));
 	}
 	put(p, "stacks", "%s", s->has_stacks ? "" : fl_contexts_lack(s));

@@ -94,6 +94,12 @@ static void forget_same(struct fl_mapped_process *p, const struct fl_map *map)
 	}
 }
 
+/* A program may be in memory (memfd_create(2)); flick's alias of text is none. */
+static bool is_program(const char *path)
+{
+	return *path == '/' && path[1] != '/' && strncmp(path, "/memfd:flick-", 13);
+}
+
 /* Programs are few. Flick's own process beside one is forked of it, and executes nothing. */
 static int count_run(struct fl_mapped *m, const char *program)
 {
@@ -121,7 +127,7 @@ int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
 	if (fl_array_room(&p->maps, p->n, sizeof(*p->maps)))
 		return -ENOMEM;
 	p->maps[p->n++] = *map;
-	if (*p->program || !fl_mapped_is_file(map->path))
+	if (*p->program || !is_program(map->path))
 		return 0;
 	p->program = map->path;
 	return count_run(m, map->path);

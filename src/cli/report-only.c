@@ -1,8 +1,9 @@
 /*
  * report-only.c - functions of a result that a pattern names: [MODULE!]FUNCTION, a glob.
  *
- * A function is called by what is shown, or by its full name; a module by its path or the end
- * of it. A name may have a ! itself: a function without a name is MODULE!0xOFFSET.
+ * A function is called by what is shown, or by its full name, as it stands there or as the
+ * glob takes it; a module by its path or its file's name. A name may have a ! itself: a
+ * function without a name is MODULE!0xOFFSET.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,12 @@
 
 static bool is_called(const struct fl_sheet *s, const char *glob, uint32_t function)
 {
-	size_t n = strlen(glob);
+	const char *names[] = { s->functions[function], s->full[function] };
 
-	return fl_glob(glob, n, s->functions[function]) || fl_glob(glob, n, s->full[function]);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], glob) || fl_glob(glob, strlen(glob), names[i]))
+			return true;
+	return false;
 }
 
 static bool is_of_module(const char *path, const char *glob, size_t n)
@@ -26,14 +30,16 @@ static bool is_of_module(const char *path, const char *glob, size_t n)
 bool fl_sheet_matches(const struct fl_sheet *s, const struct fl_home *homes,
 		      const char *pattern, uint64_t function)
 {
-	const char *mark = strchr(pattern, '!');
 	uint32_t f = (uint32_t)function;
+	struct fl_pattern p;
 
 	if (function >= s->n_functions)
 		return false;
-	return is_called(s, pattern, f) ||
-	       (mark && is_called(s, mark + 1, f) &&
-		is_of_module(homes[f].path, pattern, (size_t)(mark - pattern)));
+	if (is_called(s, pattern, f))
+		return true;
+	return !fl_pattern_parse(&p, pattern) && p.module && p.function &&
+	       is_called(s, p.function, f) &&
+	       is_of_module(homes[f].path, p.module, p.module_len);
 }
 
 /* A line that nothing matches, with the function whose name is next to the pattern's. */

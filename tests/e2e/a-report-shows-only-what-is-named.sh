@@ -45,11 +45,22 @@ share=$(awk '$NF == "once" { print $5 }' "$out")
 awk -v share="$share" 'BEGIN { exit !(share > 20 && share < 80) }' ||
 	fail "its share is $share % of all: $(cat "$out")"
 
+# What stands above the table is of all.
+record -- "$work/caller"
+succeeded
+"$FLICK" report "$data" | sed -n '/^ *Total/q; p' >"$work/above"
+"$FLICK" report -P once "$data" | sed -n '/^ *Total/q; p' | cmp -s - "$work/above" ||
+	fail "above the table: $("$FLICK" report -P once "$data" | head -n 3)"
+record -a latency -a tree --all -- "$work/caller"
+[ "$(names 'lib[!x]ne*![!x]nce')" = "once " ] || fail "sets: $(names 'lib[!x]ne*![!x]nce')"
+
 run "$FLICK" report -P oftne "$data"
 one_line_error 1 'no function of latency matches .oftne.; did you mean .often.?'
 run "$FLICK" report -P 'libtwo*!often' "$data"
 one_line_error 1 'no function of latency matches'
 run "$FLICK" report -a tree -P often "$data"
 one_line_error 1 '-P chooses rows of functions, and tree is a tree'
+run "$FLICK" report --callers often -P often "$data"
+one_line_error 2 '--callers cannot be used with -P'
 run "$FLICK" report -P often --diff "$data" "$data"
 one_line_error 2 '--only cannot be used with --diff'

@@ -73,7 +73,9 @@ near "self times of functions" "$(sql "select sum(self_ns) from latency")" "$all
 run "$FLICK" report -a programs "$data"
 succeeded
 grep -Eq '^ +Self +Self% +Runs +Program$' "$out" || fail "$label the titles: $(cat "$out")"
-sed -n 3p "$out" | grep -q ' ms  *6[0-9]\.[0-9]*  *2  */.*/once$' ||
+grep -q 'CPU time in code of programs and their libraries, from [0-9]* samples' "$out" ||
+	fail "$label nothing says what it rests on"
+awk '/^ +==/ { getline; print }' "$out" | grep -q ' ms  *6[0-9]\.[0-9]*  *2  */.*/once$' ||
 	fail "$label the first row: $(cat "$out")"
 run "$FLICK" report -a programs -s runs --format=csv "$data"
 succeeded
@@ -82,6 +84,6 @@ succeeded
 label="one program:"
 record -- env LD_LIBRARY_PATH="$work" "$work/often" 200
 run "$FLICK" report -a programs "$data"
-one_line_error 1 'does not tell one program from another: record --follow'
+one_line_error 1 'has no result .programs.: record --follow has it'
 run "$FLICK" record -a programs -o "$data" -- "$work/often" 1
 one_line_error 2 'needs no -a: recordings without one, with --follow, have it'

@@ -45,7 +45,7 @@ gcc -O1 -o "$work/both" "$work/both.c" || fail "it does not compile"
 says() {
 	run "$FLICK" report "$data"
 	succeeded
-	grep -q "^  beside self times the program was in the kernel for $1 s, $2 % of its CPU time" "$out"
+	grep -q "^  no self time has the kernel's part: $1 s, $2 % of the program's CPU time" "$out"
 }
 
 label="two thirds:"
@@ -62,6 +62,41 @@ label="little:"
 record -- "$work/both" 1 900
 succeeded
 ! says '.*' '.*' || fail "$label the report says something"
+
+# Each lives for less than a sample takes to come.
+label="short threads:"
+cat >"$work/threads.c" <<'C'
+#include <pthread.h>
+
+static volatile int n;
+
+static void *turn(void *arg)
+{
+	for (int i = 0; i < 400000; i++)
+		n++;
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 1000; i++)
+		if (pthread_create(&t, NULL, turn, NULL) || pthread_join(t, NULL))
+			return 1;
+	return 0;
+}
+C
+gcc -O1 -pthread -o "$work/threads" "$work/threads.c" || fail "it does not compile"
+record -- "$work/threads"
+succeeded
+! says '.*' '.*' || fail "$label the report says something"
+
+# With few samples for self times the kernel's part is known all the same.
+label="nearly all:"
+record -- "$work/both" 400 1
+succeeded
+says '[0-9.]*' '[6789][0-9]' || fail "$label the report does not say it"
 
 label="a tree:"
 record --follow -- "$work/both" 300 300

@@ -30,7 +30,7 @@ for how in "second bodies" "compiler's sites"; do
 done
 run "$FLICK" report "$data"
 succeeded
-grep -q 'so are totals of calls of less than 0.5 us' "$out" || fail "the report does not say it"
+grep -q 'totals are, too, of calls of less than 0.5 us' "$out" || fail "the report does not say it"
 
 label="attached:"
 "$work/short-calls" 4 &
