@@ -21,13 +21,20 @@
 
 /* ---- before it is touched --------------------------------------------------------- */
 
+/* When a thread executes another program, its process's number changes hands: for a moment
+ * nobody has it, and the kernel denies to say what it runs. */
 static void read_program(struct fl_attached *a)
 {
+	enum { TRIES = 20, PAUSE_US = 1000 };
 	char path[64];
-	ssize_t n;
+	ssize_t n = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", a->pid);
-	n = readlink(path, a->exe, sizeof(a->exe) - 1);
+	for (int i = 0; n < 0 && i < TRIES; i++) {
+		if (i)
+			fl_os_sleep_us(PAUSE_US);
+		n = readlink(path, a->exe, sizeof(a->exe) - 1);
+	}
 	a->exe[n > 0 ? n : 0] = '\0';
 }
 

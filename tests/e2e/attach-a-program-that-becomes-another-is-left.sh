@@ -14,9 +14,11 @@ program=becomes
 FLICK_LIB=$(readlink -f "$(dirname "$FLICK")/libflick.so.0")
 export FLICK_LIB
 
+# It has begun its threads, too.
 await_last() {
 	for i in $(seq 200); do
-		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q ' 0 [0-9]* again' && return
+		tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q ' 0 [0-9]* again' &&
+			[ "$(ls "/proc/$pid/task" | wc -l)" -eq 4 ] && threads=4 && return
 		sleep 0.05
 	done
 	fail "$label it does not come to its last program"
@@ -33,9 +35,9 @@ for case in main:attach.seized thread:attach.seized thread:attach.borrowed \
 	FLICK_LATE_AT=$point limit=8 run "$killer" record -p $pid -d 0.1 -o "$data"
 	[ $status -eq 1 ] || fail "$label status $status: $(cat "$err")"
 	[ "$(wc -l <"$err")" -eq 1 ] || fail "$label more than one line: $(cat "$err")"
-	# Or it was between two just as flick looked who it is.
-	grep -qE 'became another program meanwhile \(exec\)|another program just now \(exec;' \
-		"$err" ||
+	# Or it was between two just as flick looked who it is, or had not loaded the next one.
+	grep -qE -e 'became another program meanwhile \(exec\)|another program just now \(exec;' \
+		-e 'has not loaded it yet: then try again' "$err" ||
 		fail "$label it is not said: $(cat "$err")"
 	await_last
 	attach -a counts -P work
