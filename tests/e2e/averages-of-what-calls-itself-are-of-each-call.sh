@@ -11,6 +11,7 @@ need sqlite3 "$CC"
 
 cat >"$work/down.c" <<'C'
 #include <stdlib.h>
+#include <time.h>
 static volatile long spun;
 __attribute__((noinline)) static long spin(void)
 {
@@ -31,8 +32,9 @@ int main(int argc, char **argv)
 {
 	long n = 0;
 
-	for (int i = atoi(argv[argc - 1]); i > 0; i--)
-		n += down(24);
+	while (clock() < atol(argv[argc - 1]) * (CLOCKS_PER_SEC / 1000))
+		for (int i = 0; i < 100; i++)
+			n += down(24);
 	return n == 0;
 }
 C
@@ -43,7 +45,7 @@ C
 	fail "no target"
 
 label="stacks that are whole:"
-record -- "$work/down" 800000
+record -- "$work/down" 1200
 succeeded
 total=$(value total_ns down)
 near "what all calls took" "$(value sum_ns down)" "$((25 * total))" 8
@@ -52,12 +54,12 @@ near "what others took, in all" "$(value sum_ns spin)" "$(value total_ns spin)" 
 
 # Of one sample in 41 there are 32 KiB of stack, which hold 25 calls of 512 bytes, and not as many of 4 KiB.
 label="stacks that are cut, but for some:"
-record -- "$work/wide" 800000
+record -- "$work/wide" 1200
 succeeded
 near "what all calls took" "$(value sum_ns down)" "$((25 * $(value total_ns down)))" 15
 
 label="stacks that are cut:"
-record -- "$work/wider" 300000
+record -- "$work/wider" 500
 succeeded
 [ "$(value 'avg_error_ns >= avg_ns' down)" = 1 ] || fail "$label the average is as if it were known"
 "$FLICK" report "$data" | grep -q '~[0-9.]* [mun]*s .*down$' || fail "$label it is not marked"

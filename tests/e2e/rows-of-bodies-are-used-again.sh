@@ -50,9 +50,15 @@ for point in body.claimed body.taken body.written; do
 		FLICK_KILL_AT=$point FLICK_KILL_ONCE="$work/once" "$work/short-calls" 0
 		[ \$? -eq 137 ] || exit 1
 	done 2>/dev/null
-	exec "$work/short-calls" 0.01 exec 100
+	exec "$work/short-calls" 0.05 exec 40
 	END
-	FLICK_LIB=$agent record --follow --sites=1024 -P "short-calls!*" -- /bin/sh "$work/killed"
-	has_room
-	is_named 1
+	# The few calls that are timed are each process's first ones: where page faults are slow
+	# they may be taken for all.
+	for try in 1 2 3 4; do
+		FLICK_LIB=$agent record --follow --sites=1024 -P "short-calls!*" -- \
+			/bin/sh "$work/killed"
+		has_room
+		(is_named 2) && break
+		[ $try -lt 4 ] || fail "$label in no recording of four"
+	done
 done
