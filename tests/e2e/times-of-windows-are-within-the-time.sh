@@ -64,7 +64,7 @@ succeeded
 beyond
 
 label=cut:
-for try in 1 2 3 4; do
+for try in 1 2 3 4 5 6 7 8; do
 	record --rate=10% -a latency,graph,tree -- "$work/long"
 	succeeded
 	beyond
@@ -77,7 +77,7 @@ for try in 1 2 3 4; do
 				fail "$label $table: $got ns of $said"
 		done
 	) && break
-	[ $try -lt 4 ] || fail "$label in no recording of four"
+	[ $try -lt 8 ] || fail "$label in no recording of eight"
 done
 label=outlasts:
 got=$(sql "select coalesce(total_ns, 'none') from $(rows latency) where name = 'outlasts'")
