@@ -622,11 +622,12 @@ int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, 
 bool fl_is_of_samples(const char *result);	/* no analysis makes it */
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
 int fl_stacks_callers(struct fl_store *, struct fl_sheet *, const char *glob);
-/* Functions that a pattern names (report-only.c). only: rows of other functions are taken out;
- * 0, or -1 and a line printed. */
+/* Functions that a pattern names (report-only.c). nearest: the one whose name is near, or NULL;
+ * only: rows of others are taken out, 0, or -1 and a line printed. */
 struct fl_home;
 bool fl_sheet_matches(const struct fl_sheet *, const struct fl_home *, const char *pattern,
 		      uint64_t function);
+const char *fl_sheet_nearest(const struct fl_sheet *, const char *pattern);
 int fl_report_only(struct fl_store *, struct fl_sheet *, const char *pattern);
 size_t fl_stacks_fit(struct fl_sheet *);
 void fl_stacks_note(struct fl_store *, const struct fl_sheet *, size_t left_out, char *note,

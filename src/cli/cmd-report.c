@@ -1,6 +1,7 @@
 /*
  * cmd-report.c - flick report: show a recording.
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -279,6 +280,21 @@ static void write_sheet(const struct wish *w, struct fl_sheet *sheet)
 	fl_exporters[w->format]->write(stdout, sheet);
 }
 
+/* A line more above the table. */
+__attribute__((format(printf, 2, 3)))
+static void add_note(struct source *from, const char *format, ...)
+{
+	size_t n = strlen(from->note);
+	va_list ap;
+
+	if (n && n < sizeof(from->note) - 1)
+		from->note[n++] = '\n';
+	va_start(ap, format);
+	vsnprintf(from->note + n, sizeof(from->note) - n, format, ap);
+	va_end(ap);
+	from->sheet.note = from->note;
+}
+
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
@@ -374,17 +390,14 @@ static bool has_recursion(const struct flick_rows *r)
 /* Self times have none of it, and a program may be there for most of its time. */
 static void note_kernel(struct source *from)
 {
-	size_t n = strlen(from->note);
 	uint64_t ns = 0, user = 0;
 	char why[FL_WHY];
 
 	if (fl_store_number(from->store, "kernel_ns", &ns, why) || !ns ||
 	    fl_store_number(from->store, "user_ns", &user, why))
 		return;
-	snprintf(from->note + n, sizeof(from->note) - n, "%sno self time has the kernel's "
-		 "part: %.2f s, %.0f %% of the program's CPU time", n ? "\n" : "",
-		 (double)ns / 1e9, 100 * (double)ns / (double)(ns + user));
-	from->sheet.note = from->note;
+	add_note(from, "no self time has the kernel's part: %.2f s, %.0f %% of the program's "
+		 "CPU time", (double)ns / 1e9, 100 * (double)ns / (double)(ns + user));
 }
 
 /* What the times of programs are, and are not. */
@@ -394,19 +407,17 @@ static void note_programs(struct source *from)
 
 	fl_store_value(from->store, "pc_samples", n);
 	fl_store_value(from->store, "pc_lost", lost);
-	snprintf(from->note, sizeof(from->note), "CPU time in code of programs and their "
-		 "libraries, from %.20s samples of the program counter\n"
-		 "time in the kernel, and in probes, is in none", n);
+	add_note(from, "CPU time in code of programs and their libraries, from %.20s samples "
+		 "of the program counter", n);
+	add_note(from, "time in the kernel, and in probes, is in none");
 	if (strcmp(lost, "0"))
-		snprintf(from->note + strlen(from->note), 128, "\n%.20s samples were lost, and "
-			 "with them may be who executed what", lost);
-	from->sheet.note = from->note;
+		add_note(from, "%.20s samples were lost, and with them may be who executed "
+			 "what", lost);
 }
 
 /* Processes that had no probes. Where samples are too few nothing tells of their calls. */
 static void note_bare(struct source *from)
 {
-	size_t n = strlen(from->note);
 	char which[256], by[256] = "";
 
 	if (strcmp(from->sheet.name, "latency") ||
@@ -414,23 +425,17 @@ static void note_bare(struct source *from)
 		return;
 	fl_store_value(from->store, "self", by);
 	from->sheet.bare = !strcmp(by, "samples");
-	snprintf(from->note + n, sizeof(from->note) - n, "%scalls of processes without probes "
-		 "are %s: %s%s", n ? "\n" : "",
-		 from->sheet.bare ? "estimated, by samples" : "not counted", which,
-		 from->sheet.bare ? "\nwhere these have most samples totals are CPU time, too" :
-		 "");
-	from->sheet.note = from->note;
+	add_note(from, "calls of processes without probes are %s: %s",
+		 from->sheet.bare ? "estimated, by samples" : "not counted", which);
+	if (from->sheet.bare)
+		add_note(from, "where these have most samples totals are CPU time, too");
 }
 
 static void note_recursion(struct source *from)
 {
-	size_t n = strlen(from->note);
-
-	if (!has_recursion(&from->rows))
-		return;
-	snprintf(from->note + n, sizeof(from->note) - n, "%sof a function that calls itself "
-		 "Total is of the outermost calls, Avg of all (-f +sum)", n ? "\n" : "");
-	from->sheet.note = from->note;
+	if (has_recursion(&from->rows))
+		add_note(from, "of a function that calls itself Total is of the outermost "
+			 "calls, Avg of all (-f +sum)");
 }
 
 /* What windows do not tell. */
@@ -443,20 +448,19 @@ static void note_windows(struct source *from)
 
 	for (size_t i = 0; total >= 0 && i < from->rows.n_rows; i++)
 		n += from->rows.cells[i * from->rows.n_columns + (size_t)total] == FLICK_NONE;
-	snprintf(from->note, sizeof(from->note),
+	add_note(from,
 		 "sampled %.16s %%: %s %.16s %% of the time, with what the scheduler took",
 		 rate, !from->sheet.name ? "made of the calls in" :
 		 strcmp(from->sheet.name, "latency") ? "calls and times are estimated from" :
 		 "calls are exact, times are estimated from", rate);
 	if (from->sheet.name && n)
-		snprintf(from->note + strlen(from->note), 200, "\n%zu rows have no total: "
+		add_note(from, "%zu rows have no total: "
 			 "calls outlast a window, lie in one another, or were in none", n);
 	if (from->sheet.name && fl_sheet_column(&from->rows, "self_ns") >= 0 &&
 	    fl_store_value(from->store, "self", by) && !strcmp(by, "samples") &&
 	    fl_store_value(from->store, "pc_samples", samples))
-		snprintf(from->note + strlen(from->note), 160, "\nself times are CPU time, "
-			 "from %.20s samples of the program counter", samples);
-	from->sheet.note = from->note;
+		add_note(from, "self times are CPU time, from %.20s samples of the program "
+			 "counter", samples);
 }
 
 static int add_lines(struct source *from)
@@ -524,8 +528,7 @@ static int show(struct source *from, const struct wish *w)
 	if (from->basis == EVERY_CALL && from->sheet.name)
 		note_calls(from, w);
 	if (from->raw && from->basis != EVERY_CALL)
-		strncat(from->note, "\naverages have what probes took",
-			sizeof(from->note) - strlen(from->note) - 1);
+		add_note(from, "averages have what probes took");
 	if (from->sheet.name && !strcmp(from->sheet.name, "latency") && !w->part.is_given)
 		note_kernel(from);
 	if (is_by_program(from->sheet.name))

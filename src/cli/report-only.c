@@ -42,23 +42,31 @@ bool fl_sheet_matches(const struct fl_sheet *s, const struct fl_home *homes,
 	       is_of_module(homes[f].path, p.module, p.module_len);
 }
 
-/* A line that nothing matches, with the function whose name is next to the pattern's. */
-static void say_none(const struct fl_sheet *s, const char *pattern, int column)
+const char *fl_sheet_nearest(const struct fl_sheet *s, const char *pattern)
 {
 	const struct flick_rows *r = s->result;
 	const char **names = calloc(r->n_rows + 1, sizeof(*names)), *near;
+	int column = fl_sheet_column(r, "function");
 	size_t n = 0;
 
-	for (size_t i = 0; names && i < r->n_rows; i++) {
+	for (size_t i = 0; names && column >= 0 && i < r->n_rows; i++) {
 		uint64_t f = r->cells[i * r->n_columns + (size_t)column];
 
 		if (f < s->n_functions)
 			names[n++] = s->functions[f];
 	}
 	near = n ? fl_nearest(pattern, names, n) : NULL;
+	free(names);
+	return near;
+}
+
+/* A line that nothing matches, with the function whose name is nearest. */
+static void say_none(const struct fl_sheet *s, const char *pattern)
+{
+	const char *near = fl_sheet_nearest(s, pattern);
+
 	fl_say("no function of %s matches `%s`%s%s%s", s->name ? s->name : "this result",
 	       pattern, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-	free(names);
 }
 
 int fl_report_only(struct fl_store *store, struct fl_sheet *s, const char *pattern)
@@ -87,7 +95,7 @@ int fl_report_only(struct fl_store *store, struct fl_sheet *s, const char *patte
 			memmove(r->cells + kept++ * r->n_columns, row, bytes);
 	}
 	if (!kept)
-		say_none(s, pattern, column);
+		say_none(s, pattern);
 	else
 		r->n_rows = kept;
 	return kept ? 0 : -1;

@@ -86,22 +86,12 @@ static int turn(struct turned *t)
 
 static void say_nobody_called(const struct fl_sheet *s, const char *glob)
 {
-	const struct flick_rows *r = s->result;
-	const char **names = calloc(r->n_rows + 1, sizeof(*names)), *near;
-	size_t n = 0;
+	const char *near = fl_sheet_nearest(s, glob);
 
-	for (size_t i = 0; names && i < r->n_rows; i++) {
-		uint64_t function = cell_in(r, i, "function");
-
-		if (function < s->n_functions)
-			names[n++] = s->functions[function];
-	}
-	near = n ? fl_nearest(glob, names, n) : NULL;
 	if (near)
 		fl_say("no sample stood in a call of `%s`; did you mean `%s`?", glob, near);
 	else
 		fl_say("no sample stood in a call of `%s`", glob);
-	free(names);
 }
 
 int fl_stacks_callers(struct fl_store *store, struct fl_sheet *s, const char *glob)
