@@ -2,12 +2,12 @@
  * sample-cost.c - what a sample of the program counter takes.
  *
  * A sampled thread stands still while the kernel notes where it stands: two microseconds on a
- * machine of one's own, and twenty where its timer is another system's. No sample shows that.
- * So samples are taken here of a loop that looks at the clock, and does nothing else: where
- * the clock jumps, the loop was interrupted. Other things interrupt it, too, in some machines
- * more often, but not for as long. So as many of the longest jumps are taken as there were
- * samples, and their median is a sample's. Beside other work the loop may have the CPU now and
- * then only, for less time than it needs, so it goes on when it has the CPU again.
+ * machine of one's own, and fifty in a machine within another. No sample shows that. So samples
+ * are taken here of a loop that looks at the clock, and does nothing else: where the clock
+ * jumps, the loop was interrupted. Other things interrupt it, too, in some machines as often as
+ * samples do. But a sample's record says when the sample was taken, which is within its jump.
+ * The median of those jumps is what a sample takes. Beside other work the loop may have the CPU
+ * now and then only, for less time than it needs, so it ends by samples and not by the clock.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -18,13 +18,50 @@
 
 enum {
 	EVERY_NS = 60000,
-	WANTED = 24,			/* samples */
-	FEW = 8,
-	AWAY_NS = 300000,		/* in a jump as long as that, others had the CPU */
+	WANTED = 16,			/* samples */
+	FEW = 6,
+	ROUND_NS = 8 * EVERY_NS,	/* between looks at how many there are */
 	PATIENCE_NS = 150000000,
 	JUMP_NS = 400,			/* a look takes a tenth of it */
-	MOST = 512			/* jumps */
+	MOST = 4096			/* jumps */
 };
+
+struct watch {
+	struct jump {
+		uint64_t from, to;
+	} jumps[MOST];			/* ascending */
+	uint32_t n;
+	uint64_t taken[4 * WANTED];	/* when samples were, ascending */
+	uint32_t n_taken;
+};
+
+static void note_sample(void *arg, const struct perf_event_header *h)
+{
+	struct watch *w = arg;
+
+	if (h->type == PERF_RECORD_SAMPLE && w->n_taken < ARRAY_LEN(w->taken))
+		w->taken[w->n_taken++] = ((const struct fl_sample_record *)h)->time;
+}
+
+/* The kernel drops a sample that was due while the thread was in the kernel: in some machines
+ * that is every second one. */
+static void watch_clock(struct watch *w, struct fl_perf_rings *rings)
+{
+	uint64_t begin = fl_os_monotonic_ns(), last = begin, now = begin, round = begin;
+
+	while (w->n < MOST && w->n_taken < WANTED && now - begin < PATIENCE_NS) {
+		now = fl_os_monotonic_ns();
+		if (now - last > JUMP_NS)
+			w->jumps[w->n++] = (struct jump){ last, now };
+		last = now;
+		if (now - round > ROUND_NS) {
+			fl_perf_rings_take(rings, note_sample, w);
+			round = last = fl_os_monotonic_ns();
+		}
+	}
+	fl_perf_rings_stop(rings);
+	fl_perf_rings_take(rings, note_sample, w);
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -33,39 +70,44 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The clock's jumps, ascending; how many, and how many samples there were. */
-static uint32_t watch_clock(uint32_t jumps[MOST], uint32_t *samples)
+/* A jump with two samples, where the second was due before the first was done, is twice what
+ * one takes. */
+static uint32_t median_of_samples(const struct watch *w)
 {
-	uint64_t begin = fl_os_monotonic_ns(), last = begin, now = begin, own = 0;
-	uint32_t n = 0;
+	uint32_t each[ARRAY_LEN(w->taken)], n = 0, at = 0;
 
-	while (n < MOST && own < WANTED * EVERY_NS && now - begin < PATIENCE_NS) {
-		now = fl_os_monotonic_ns();
-		if (now - last > JUMP_NS)
-			jumps[n++] = (uint32_t)(now - last);
-		own += now - last < AWAY_NS ? now - last : 0;
-		last = now;
+	for (uint32_t j = 0; j < w->n; j++) {
+		const struct jump *jump = &w->jumps[j];
+		uint32_t first;
+
+		while (at < w->n_taken && w->taken[at] < jump->from)
+			at++;
+		first = at;
+		while (at < w->n_taken && w->taken[at] <= jump->to)
+			at++;
+		for (uint32_t k = first; k < at; k++)
+			each[n++] = (uint32_t)((jump->to - jump->from) / (at - first));
 	}
-	qsort(jumps, n, sizeof(*jumps), compare);
-	*samples = (uint32_t)(own / EVERY_NS);
-	return n;
+	qsort(each, n, sizeof(*each), compare);
+	return n < FEW ? 0 : each[n / 2];
 }
 
 uint32_t fl_sampler_measure(enum fl_sampled what)
 {
 	struct perf_event_attr attr = fl_sampler_attr(what);
 	struct fl_perf_rings rings = { .of = calloc(1, sizeof(*rings.of)), .n = 1 };
-	uint32_t jumps[MOST], samples = 0, n = 0;
+	struct watch *w = calloc(1, sizeof(*w));
+	uint32_t ns = 0;
 
 	attr.sample_period = EVERY_NS;
 	attr.disabled = 1;
 	attr.inherit = 0;
-	if (rings.of && !fl_perf_ring_open(&rings.of[0], &attr, 0, -1) &&
+	if (w && rings.of && !fl_perf_ring_open(&rings.of[0], &attr, 0, -1) &&
 	    !ioctl(rings.of[0].fd, PERF_EVENT_IOC_ENABLE, 0)) {
-		n = watch_clock(jumps, &samples);
-		fl_perf_rings_stop(&rings);
+		watch_clock(w, &rings);
+		ns = median_of_samples(w);
 	}
 	fl_perf_rings_close(&rings);
-	samples = samples < n ? samples : n;
-	return samples < FEW ? 0 : jumps[n - 1 - samples / 2];
+	free(w);
+	return ns;
 }

@@ -117,13 +117,6 @@ static const char *keep_path(struct fl_sampler *s, const char *path,
 
 /* ---- what the kernel writes ------------------------------------------------------ */
 
-struct sample {
-	struct perf_event_header header;
-	uint64_t ip;
-	uint32_t pid, tid;
-	uint64_t time, id;
-};
-
 /* What ends every record that is no sample. */
 struct trailer {
 	uint32_t pid, tid;
@@ -162,7 +155,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct fl_sampler *s = arg;
 	const void *end = (const char *)h + h->size;
-	const struct sample *sample = (const struct sample *)h;
+	const struct fl_sample_record *sample = (const struct fl_sample_record *)h;
 	struct moment m = { .type = h->type };
 
 	if (h->type == PERF_RECORD_LOST) {

@@ -90,8 +90,14 @@ uint64_t fl_sampler_period_ns(void);
  * caller itself in a millisecond or two, and at most a sixth of a second where others have the
  * CPU (sample-cost.c). 0: the system gives no samples. */
 uint32_t fl_sampler_measure(enum fl_sampled);
-/* How samples are taken. */
+/* How samples are taken, and what the kernel writes of each. */
 struct perf_event_attr fl_sampler_attr(enum fl_sampled);
+struct fl_sample_record {
+	struct perf_event_header header;
+	uint64_t ip;
+	uint32_t pid, tid;
+	uint64_t time, id;		/* time: of the monotonic clock */
+};
 /* Samples for which there was no room. */
 uint64_t fl_sampler_lost(const struct fl_sampler *);
 void fl_sampler_close(struct fl_sampler *);	/* NULL is fine */
