@@ -188,6 +188,8 @@ static void start_helpers(void)
 	bool helps = !now.own.copies.weaves && now.n_wanted >= WORTH;
 	uint32_t most = helps ? fl_os_spare.n : 0;
 
+	if (2 * (size_t)now.n_wanted > now.n)
+		fl_os_expect(now.made, now.n * sizeof *now.made);
 	now.left = now.n_wanted;
 	while (now.n_helpers < HELPERS && now.n_helpers < most &&
 	       start_helper(&now.helpers[now.n_helpers]))

@@ -9,6 +9,8 @@
  * A program may have locked all that it will map (mlockall(), MCL_FUTURE), before flick came
  * to it, too. Of gigabytes of which little is used the kernel would then make memory at once.
  * It makes none of what may not be touched; that is unlocked, and may be touched from then on.
+ *
+ * What is as large as a huge page begins where one may, so that it can consist of them.
  */
 #include <sys/mman.h>
 
@@ -20,7 +22,7 @@
 #define SPAN (1ull << 38)		/* what was unmapped there is used again */
 #define LEAP (1ull << 35)		/* over what is in use */
 #define LOW_CODE (1ull << 46)		/* apart from a program that lies at the bottom */
-enum { TRIES = 6, LARGE = 1 << 18 };
+enum { TRIES = 6, LARGE = 1 << 18, HUGE = 1 << 21 };
 
 static uint64_t used;			/* of SPAN again and again, from its top; atomic */
 
@@ -34,10 +36,22 @@ static uintptr_t top(void)
 /* For `n` bytes, and nobody else until SPAN is through. */
 static uintptr_t next_apart(size_t n)
 {
+	size_t align = n < HUGE ? FL_PAGE : HUGE, room = n < HUGE ? n : n + HUGE;
 	/* ordering: none, a number */
-	uint64_t end = __atomic_add_fetch(&used, n, __ATOMIC_RELAXED);
+	uint64_t end = __atomic_add_fetch(&used, room, __ATOMIC_RELAXED);
 
-	return top() - (end % SPAN < n ? n : end % SPAN);
+	return fl_round_up(top() - (end % SPAN < room ? room : end % SPAN), align);
+}
+
+/* A kernel before 5.14 lets pages be met one by one. */
+void fl_os_expect(void *at, size_t n)
+{
+	uintptr_t lo = fl_round_down((uintptr_t)at, FL_PAGE), hi = (uintptr_t)at + n;
+	uintptr_t first = fl_round_up(lo, HUGE), last = fl_round_down(hi, HUGE);
+
+	if (first < last)
+		fl_os_advise((void *)first, last - first, MADV_HUGEPAGE);
+	fl_os_advise((void *)lo, hi - lo, MADV_POPULATE_WRITE);
 }
 
 static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t offset)
@@ -52,6 +66,8 @@ static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t of
 	err = SYS(SYS_mprotect, got, n, prot);
 	if (err)
 		SYS(SYS_munmap, got, n);
+	else if (flags & MAP_POPULATE)		/* it did nothing for what may not be touched */
+		fl_os_expect((void *)got, n);
 	return err ? err : got;
 }
 

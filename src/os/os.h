@@ -25,6 +25,9 @@ int fl_os_protect(void *at, size_t n, int prot);
 /* What the program asks for itself; with `pkey` from 0 on its pages get that key. */
 int fl_os_protect_for(uintptr_t at, size_t n, int prot, int pkey);
 int fl_os_advise(void *at, size_t n, int advice);
+/* All of that, which can be written, is about to be: have its pages at once, large ones where
+ * they fit. A fault for each takes several times as long. A hint, which may fail. */
+void fl_os_expect(void *at, size_t n);
 static inline bool fl_is_err(const void *p)
 {
 	return (uintptr_t)p > (uintptr_t)-4096;

@@ -10,8 +10,8 @@
 #include "os/os.h"
 
 enum {
-	GRAIN = 64,			/* bytes of text a list is for */
-	N_LISTS = 1 << 18		/* a page of lists is for 32 KiB of text */
+	GRAIN = 256,			/* bytes of text a list is for */
+	N_LISTS = 1 << 16		/* a page of lists is for 128 KiB of text */
 };
 
 static struct fl_patch **lists;		/* under the lock, as all here */

@@ -418,6 +418,9 @@ static int fill_glue(struct block *b, struct asked *a)
 		begin_bodies(a);
 	if (a->has_bodies)
 		lead_bodies(b);
+	if (2 * (b->n_doing + b->n_plain) > a->end - a->first)	/* most are planned */
+		fl_os_expect(&fl_table.patches[a->first],
+			     (a->end - a->first) * sizeof *fl_table.patches);
 	for (int how = 0; how < FL_N_CONVENTIONS; how++)
 		((uintptr_t *)b->near.data)[how] = fl_probe_routine_full(how);
 	for (uint32_t id = a->first; id < a->end; id++)

@@ -90,6 +90,51 @@ static void what_flick_maps_is_far_from_code(void **state)
 		assert_int_equal(fl_os_unmap((void *)kept[i], BIG), 0);
 }
 
+static size_t count_pages(void *from, size_t n)
+{
+	unsigned char is_there[n / FL_PAGE];
+	size_t there = 0;
+
+	assert_int_equal(mincore(from, n, is_there), 0);
+	for (size_t i = 0; i < n / FL_PAGE; i++)
+		there += is_there[i] & 1;
+	return there;
+}
+
+/* Small, large, and as large as huge pages, of which none may be had. */
+static void pages_that_are_asked_for_are_there(void **state)
+{
+	const size_t bytes[] = { FL_PAGE, 1 << 16, 1 << 19, 1 << 21, 3 << 20 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
+		char *p = fl_os_map(NULL, bytes[i], PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+		assert_false(fl_is_err(p));
+		assert_int_equal(count_pages(p, bytes[i]), bytes[i] / FL_PAGE);
+		if (bytes[i] >= 1 << 21)
+			assert_int_equal((uintptr_t)p % (1 << 21), 0);
+		assert_int_equal(fl_os_unmap(p, bytes[i]), 0);
+	}
+}
+
+/* What is expected begins and ends anywhere. */
+static void pages_that_are_expected_are_there(void **state)
+{
+	enum { BYTES = 16 * FL_PAGE };
+	char *p = fl_os_map(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+
+	(void)state;
+	assert_false(fl_is_err(p));
+	assert_int_equal(count_pages(p, BYTES), 0);
+	fl_os_expect(p + FL_PAGE + 7, 2 * FL_PAGE);
+	assert_int_equal(count_pages(p, BYTES), 3);
+	assert_int_equal(count_pages(p + FL_PAGE, 3 * FL_PAGE), 3);
+	assert_int_equal(fl_os_unmap(p, BYTES), 0);
+}
+
 /* Pages 1, 2 and 5 of eight were written. */
 static void holes_are_told_from_data(void **state)
 {
@@ -719,6 +764,8 @@ int main(void)
 		cmocka_unit_test(errors_are_returned_and_errno_is_kept),
 		cmocka_unit_test(memory_is_mapped_protected_and_unmapped),
 		cmocka_unit_test(what_flick_maps_is_far_from_code),
+		cmocka_unit_test(pages_that_are_asked_for_are_there),
+		cmocka_unit_test(pages_that_are_expected_are_there),
 		cmocka_unit_test(holes_are_told_from_data),
 		cmocka_unit_test(file_is_mapped_at_its_offset),
 		cmocka_unit_test(ids_name_and_clock_are_the_kernels),
