@@ -16,7 +16,8 @@ const char *fl_analysis_each(size_t i)
 /* Names of tables have no case. */
 bool fl_is_of_samples(const char *name)
 {
-	return !strcasecmp(name, FL_STACKS) || !strcasecmp(name, FL_PROGRAMS);
+	return !strcasecmp(name, FL_STACKS) || !strcasecmp(name, FL_PROGRAMS) ||
+	       !strcasecmp(name, FL_PROGRAM_FUNCTIONS);
 }
 
 int fl_session_use(struct fl_session_options *o, const char *spec)

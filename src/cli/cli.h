@@ -470,6 +470,7 @@ struct fl_session {
 	bool has_stacks;		/* result `stacks` (contexts.c) */
 	struct flick_rows stacks;
 	struct flick_rows programs;	/* likewise (programs.c); no rows: there is none */
+	struct flick_rows program_functions;
 	struct fl_stack_ends {		/* samples whose outermost callers */
 		uint64_t completed;	/* others told */
 		uint64_t unknown;	/* nobody did */
@@ -619,6 +620,7 @@ int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, 
 #define FL_STACKS "stacks"
 #define FL_CALLERS "callers"
 #define FL_PROGRAMS "programs"
+#define FL_PROGRAM_FUNCTIONS "program_functions"
 bool fl_is_of_samples(const char *result);	/* no analysis makes it */
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
 int fl_stacks_callers(struct fl_store *, struct fl_sheet *, const char *glob);
@@ -628,6 +630,11 @@ struct fl_home;
 bool fl_sheet_matches(const struct fl_sheet *, const struct fl_home *, const char *pattern,
 		      uint64_t function);
 const char *fl_sheet_nearest(const struct fl_sheet *, const char *pattern);
+/* Is a file called so, by a glob of `n` bytes, by its path or its name? NULL: no. */
+bool fl_path_matches(const char *path, const char *glob, size_t n);
+/* Of result FL_PROGRAM_FUNCTIONS the rows of programs that a glob names; 0, or -1 and a line
+ * printed (report-program.c). */
+int fl_report_program(struct fl_sheet *, const char *pattern);
 int fl_report_only(struct fl_store *, struct fl_sheet *, const char *pattern);
 size_t fl_stacks_fit(struct fl_sheet *);
 void fl_stacks_note(struct fl_store *, const struct fl_sheet *, size_t left_out, char *note,

@@ -1,13 +1,14 @@
 /*
  * cmd-report.c - flick report: show a recording.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "cli/cli.h"
 
 struct wish {
-	const char *dir, *before, *fields, *sort, *analysis, *callers, *only;
+	const char *dir, *before, *fields, *sort, *analysis, *callers, *only, *program;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
@@ -32,12 +33,14 @@ static bool is_stacks(const char *analysis)
 
 static bool is_by_program(const char *analysis)
 {
-	return analysis && !strcmp(analysis, FL_PROGRAMS);
+	return analysis && (!strcmp(analysis, FL_PROGRAMS) ||
+			    !strcmp(analysis, FL_PROGRAM_FUNCTIONS));
 }
 
 static const char *each_result(size_t i)
 {
-	static const char *const others[] = { FL_STACKS, FL_PROGRAMS, NULL };
+	static const char *const others[] = { FL_STACKS, FL_PROGRAMS, FL_PROGRAM_FUNCTIONS,
+					      NULL };
 	size_t n = 0;
 
 	while (fl_analysis_each(n))
@@ -66,6 +69,8 @@ static const struct fl_option options[] = {
 	  fl_take_number, AT(number), 0, FL_PATHS_MOST },
 	{ 0, "callers", "FUNCTION", "show who called FUNCTION, a glob, by samples of stacks",
 	  fl_take_text, AT(callers) },
+	{ 0, "program", "PROGRAM", "show the functions of a tree's PROGRAM, a glob, by samples",
+	  fl_take_text, AT(program) },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
 	  fl_take_text, AT(before) },
 	{ 0, "format", "FORMAT", "output format (text), see below",
@@ -225,9 +230,9 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (is_by_program(*analysis) && !fl_store_has(from->store, FL_PROGRAMS))
+	if (is_by_program(*analysis) && !fl_store_has(from->store, *analysis))
 		fl_why(why, dir, "has no result `%s`: record --follow has it, where it has "
-		       "self times of samples", FL_PROGRAMS);
+		       "self times of samples", *analysis);
 	else if (!(is_stacks(*analysis) ?
 		   fl_stacks_load(from->store, dir, &from->rows, why) :
 		   fl_store_load(from->store, *analysis, &from->rows, why)))
@@ -401,15 +406,18 @@ static void note_kernel(struct source *from)
 }
 
 /* What the times of programs are, and are not. */
-static void note_programs(struct source *from)
+static void note_programs(struct source *from, const struct wish *w)
 {
-	char n[256] = "?", lost[256] = "0";
+	char lost[256] = "0", whose[256];
 
-	fl_store_value(from->store, "pc_samples", n);
+	snprintf(whose, sizeof(whose), "%.200s and its", w->program ? w->program : "");
 	fl_store_value(from->store, "pc_lost", lost);
-	add_note(from, "CPU time in code of programs and their libraries, from %.20s samples "
-		 "of the program counter", n);
+	add_note(from, "CPU time in code of %s libraries, from %" PRIu64 " samples of the "
+		 "program counter", w->program ? whose : "programs and their",
+		 fl_sheet_sum(&from->rows, "samples"));
 	add_note(from, "time in the kernel, and in probes, is in none");
+	if (!strcmp(from->sheet.name, FL_PROGRAMS))
+		add_note(from, "--program NAME shows the functions of one");
 	if (strcmp(lost, "0"))
 		add_note(from, "%.20s samples were lost, and with them may be who executed "
 			 "what", lost);
@@ -514,6 +522,8 @@ static int show(struct source *from, const struct wish *w)
 {
 	char active[256];
 
+	if (w->program && fl_report_program(&from->sheet, w->program))
+		return FL_EXIT_FAILED;
 	/* Samples of stacks are in as many totals as they have calls. */
 	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
 					 fl_sheet_shared(&from->sheet));
@@ -532,7 +542,7 @@ static int show(struct source *from, const struct wish *w)
 	if (from->sheet.name && !strcmp(from->sheet.name, "latency") && !w->part.is_given)
 		note_kernel(from);
 	if (is_by_program(from->sheet.name))
-		note_programs(from);
+		note_programs(from, w);
 	note_recursion(from);
 	note_watched(from);
 	/* what stands above is of all */
@@ -675,7 +685,7 @@ static int check_compared(const struct wish *w)
 {
 	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
 			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" :
-			     w->only ? "only" : NULL;
+			     w->only ? "only" : w->program ? "program" : NULL;
 
 	if (of_one)
 		fl_say("--%s cannot be used with --diff", of_one);
@@ -702,7 +712,14 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("--callers cannot be used with -P: name the functions there");
 		return FL_EXIT_USAGE;
 	}
-	w.analysis = w.callers ? FL_STACKS : w.analysis;
+	if (w.program && (w.callers || w.part.is_given || (w.analysis &&
+	    strcmp(w.analysis, FL_PROGRAM_FUNCTIONS)))) {
+		fl_say("--program is of functions by samples: %s has no programs",
+		       w.callers ? "--callers" : w.part.is_given ? "--time-range" :
+		       w.analysis);
+		return FL_EXIT_USAGE;
+	}
+	w.analysis = w.callers ? FL_STACKS : w.program ? FL_PROGRAM_FUNCTIONS : w.analysis;
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	unload(&before);

@@ -234,6 +234,8 @@ static unsigned char *mark_functions(const struct fl_session *s)
 			mark_result(s, &s->results[i], marks);
 	if (marks && s->has_stacks)
 		mark_result(s, &s->stacks, marks);
+	if (marks && s->programs.n_rows)
+		mark_result(s, &s->program_functions, marks);
 	return marks;
 }
 
@@ -314,8 +316,8 @@ static void await_lines(void *arg)
 static int save_with(struct fl_session *s, const struct kept_rows *kept,
 		     struct lines *lines)
 {
-	const char *names[FL_MAX_ANALYSES + 2], *providers[FL_N_PROVIDERS];
-	struct flick_rows results[FL_MAX_ANALYSES + 2];
+	const char *names[FL_MAX_ANALYSES + 3], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES + 3];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
 		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
@@ -343,6 +345,8 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 	if (s->programs.n_rows) {
 		names[r.n_results] = FL_PROGRAMS;
 		results[r.n_results++] = s->programs;
+		names[r.n_results] = FL_PROGRAM_FUNCTIONS;
+		results[r.n_results++] = s->program_functions;
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);

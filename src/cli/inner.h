@@ -14,6 +14,7 @@ struct fl_place {
 	uint64_t n;
 	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
 	uint32_t pc;			/* index of whose place it is */
+	uint32_t function;		/* that it counts for, W profile.c */
 };
 
 struct fl_functions;

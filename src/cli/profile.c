@@ -131,6 +131,7 @@ static int gather_selves(struct fl_profile *p)
 
 		if (!places[i].inner)
 			err = fl_functions_find(functions, places[i].path, places[i].at, &f);
+		places[i].function = f;
 		if (!err)
 			err = fl_profile_add(p, &p->self, f, places[i].n);
 		if (!err)

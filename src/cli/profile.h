@@ -65,7 +65,8 @@ static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_
 /* The places that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);
-/* The time of each program of a process tree, into the session (programs.c). 0 or -ENOMEM. */
+/* The time of each program of a process tree, and of functions there, into the session: places
+ * have their functions (programs.c). 0 or -ENOMEM. */
 int fl_programs_fill(struct fl_session *, const struct fl_pc *, const struct fl_place *,
 		     size_t n_places);
 /* How many samples stood in calls of each function; self is known. 0 or -ENOMEM. */

@@ -1,5 +1,6 @@
 /*
- * programs.c - the time of each program of a process tree: result `programs`.
+ * programs.c - the time of each program of a process tree, and of its functions: results
+ * `programs` and `program_functions`.
  *
  * A sample is of the program that its process had executed last, whatever library it stood in.
  * So over all programs self times come to those of all functions. What a process did between
@@ -18,6 +19,14 @@ static const struct flick_column columns[] = {
 	{ "samples", FLICK_COL_COUNT },
 };
 enum { PROGRAM, RUNS, SELF, SAMPLES, N_COLUMNS };
+
+static const struct flick_column function_columns[] = {
+	{ "program", FLICK_COL_TEXT },
+	{ "function", FLICK_COL_FUNCTION },
+	{ "self_ns", FLICK_COL_NS },
+	{ "samples", FLICK_COL_COUNT },
+};
+enum { OF_PROGRAM, OF_FUNCTION, OF_SELF, OF_SAMPLES, N_FUNCTION_COLUMNS };
 
 static uint64_t cell_of(const char *text)
 {
@@ -41,8 +50,8 @@ static const char *name_of(const char *program)
 	return *program ? program : "[unknown]";
 }
 
-int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
-		     const struct fl_place *places, size_t n_places)
+/* All programs that were executed have rows, and one more may get one: what is not known. */
+static int begin_rows(struct fl_session *s)
 {
 	size_t n;
 	const struct fl_mapped_program *programs = fl_sampler_programs(s->sampler, &n);
@@ -59,17 +68,71 @@ int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
 		row[PROGRAM] = cell_of(programs[r->n_rows].path);
 		row[RUNS] = programs[r->n_rows].runs;
 	}
+	return 0;
+}
+
+static const uint64_t *add_to_program(struct flick_rows *r, const struct fl_pc *pc)
+{
+	uint64_t *row = row_of(r, name_of(pc->program));
+
+	if (!row) {
+		row = r->cells + r->n_rows++ * N_COLUMNS;
+		row[PROGRAM] = cell_of(name_of(""));
+		row[RUNS] = FLICK_NONE;
+	}
+	row[SELF] += pc->n * fl_sampler_period_ns();
+	row[SAMPLES] += pc->taken;
+	return row;
+}
+
+static int by_program_and_function(const void *x, const void *y)
+{
+	const uint64_t *a = x, *b = y;
+	int column = a[OF_PROGRAM] != b[OF_PROGRAM] ? OF_PROGRAM : OF_FUNCTION;
+
+	return a[column] < b[column] ? -1 : a[column] > b[column];
+}
+
+/* Each function that was sampled in a program gets one row there. A program has one text. */
+static void join_rows(struct flick_rows *r)
+{
+	const size_t bytes = N_FUNCTION_COLUMNS * sizeof(*r->cells);
+	size_t kept = 0;
+
+	qsort(r->cells, r->n_rows, bytes, by_program_and_function);
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * N_FUNCTION_COLUMNS;
+		uint64_t *last = r->cells + (kept - 1) * N_FUNCTION_COLUMNS;
+
+		if (kept && !by_program_and_function(last, row)) {
+			last[OF_SELF] += row[OF_SELF];
+			last[OF_SAMPLES] += row[OF_SAMPLES];
+		} else {
+			memmove(r->cells + kept++ * N_FUNCTION_COLUMNS, row, bytes);
+		}
+	}
+	r->n_rows = kept;
+}
+
+int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
+		     const struct fl_place *places, size_t n_places)
+{
+	struct flick_rows *of = &s->program_functions;
+
+	of->cells = calloc(n_places + 1, N_FUNCTION_COLUMNS * sizeof(*of->cells));
+	if (!of->cells || begin_rows(s))
+		return -ENOMEM;
+	of->columns = function_columns;
+	of->n_columns = N_FUNCTION_COLUMNS;
 	for (size_t i = 0; i < n_places; i++) {
 		const struct fl_pc *pc = &pcs[places[i].pc];
-		uint64_t *row = row_of(r, name_of(pc->program));
+		uint64_t *row = of->cells + of->n_rows++ * N_FUNCTION_COLUMNS;
 
-		if (!row) {		/* all that were executed have one */
-			row = r->cells + r->n_rows++ * N_COLUMNS;
-			row[PROGRAM] = cell_of(name_of(""));
-			row[RUNS] = FLICK_NONE;
-		}
-		row[SELF] += pc->n * fl_sampler_period_ns();
-		row[SAMPLES] += pc->taken;
+		row[OF_PROGRAM] = add_to_program(&s->programs, pc)[PROGRAM];
+		row[OF_FUNCTION] = places[i].function;
+		row[OF_SELF] = pc->n * fl_sampler_period_ns();
+		row[OF_SAMPLES] = pc->taken;
 	}
+	join_rows(of);
 	return 0;
 }

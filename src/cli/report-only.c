@@ -20,7 +20,7 @@ static bool is_called(const struct fl_sheet *s, const char *glob, uint32_t funct
 	return false;
 }
 
-static bool is_of_module(const char *path, const char *glob, size_t n)
+bool fl_path_matches(const char *path, const char *glob, size_t n)
 {
 	const char *name = path ? strrchr(path, '/') : NULL;
 
@@ -39,7 +39,7 @@ bool fl_sheet_matches(const struct fl_sheet *s, const struct fl_home *homes,
 		return true;
 	return !fl_pattern_parse(&p, pattern) && p.module && p.function &&
 	       is_called(s, p.function, f) &&
-	       is_of_module(homes[f].path, p.module, p.module_len);
+	       fl_path_matches(homes[f].path, p.module, p.module_len);
 }
 
 const char *fl_sheet_nearest(const struct fl_sheet *s, const char *pattern)

@@ -403,6 +403,7 @@ void fl_session_close(struct fl_session *s)
 		free(s->results[i].cells);
 	free(s->stacks.cells);
 	free(s->programs.cells);
+	free(s->program_functions.cells);
 	fl_ctl_close(s);
 	fl_change_close(s);		/* its sessions listen to readers */
 	fl_readers_close(s->readers);

@@ -16,6 +16,7 @@ static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "c
 static const char *const stacks_shown[] = { "total_ns", FL_SHARE, "self_ns", "samples", NULL };
 static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NULL };
 static const char *const programs_shown[] = { "self_ns", FL_SHARE, "runs", NULL };
+static const char *const program_functions_shown[] = { "self_ns", FL_SHARE, "samples", NULL };
 /* Of every result of flick's own, where there are any. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -33,6 +34,19 @@ static bool is_all(const struct flick_rows *r, size_t c, uint64_t cell)
 {
 	for (size_t i = 0; i < r->n_rows; i++)
 		if (r->cells[i * r->n_columns + c] != cell)
+			return false;
+	return true;
+}
+
+static const char *cell_text(uint64_t cell)
+{
+	return cell == FLICK_NONE ? "" : (const char *)(uintptr_t)cell;
+}
+
+static bool is_one_text(const struct flick_rows *r, size_t c)
+{
+	for (size_t i = 1; i < r->n_rows; i++)
+		if (strcmp(cell_text(r->cells[c]), cell_text(r->cells[i * r->n_columns + c])))
 			return false;
 	return true;
 }
@@ -152,7 +166,8 @@ static const char *const *shown_of(const struct fl_sheet *s)
 		const char *name;
 		const char *const *shown;
 	} lists[] = { { "latency", latency_shown }, { "stacks", stacks_shown },
-		      { "callers", callers_shown }, { "programs", programs_shown } };
+		      { "callers", callers_shown }, { "programs", programs_shown },
+		      { "program_functions", program_functions_shown } };
 
 	for (size_t i = 0; s->name && i < ARRAY_LEN(lists); i++)
 		if (!strcmp(s->name, lists[i].name))
@@ -225,6 +240,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return true;
 	if (!strncmp(name, RAW, strlen(RAW)) || !strcmp(name, "sum_ns"))
 		return false;
+	if (!strcmp(s->name, "program_functions") && r->columns[c].type == FLICK_COL_TEXT)
+		return !is_one_text(r, c);
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
 	if (!strcmp(name, "given_up"))

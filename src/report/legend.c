@@ -62,7 +62,7 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 {
 	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE;
 
-	if (is(s->name, "programs"))
+	if (is(s->name, "programs") || is(s->name, "program_functions"))
 		return KNOWN;
 	if (cell_of(s, row, "calls") == FLICK_NONE)
 		return NO_PROBE;

@@ -1,7 +1,8 @@
 #!/bin/sh
 # `flick report -a programs` says which program of a process tree had the time, how often it
-# was executed, whose samples stood in a library that all share, too. It comes to all self times. A
-# recording of one program has no such result, and the report says how to have it.
+# was executed, whose samples stood in a library that all share, too. It comes to all self times.
+# `--program` shows the functions of one, and what it did in that library. A recording of one
+# program has no such result, and the report says how to have it.
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 gcc
@@ -81,9 +82,56 @@ run "$FLICK" report -a programs -s runs --format=csv "$data"
 succeeded
 [ "$(sed -n 's/^[^,]*often,//p' "$out" | cut -d, -f1)" = 3 ] || fail "$label csv: $(cat "$out")"
 
+label=--program:
+wrong=$(sql "select count(*) from programs p where self_ns <> (select coalesce(sum(self_ns), 0)
+	from program_functions f where f.program = p.program)")
+near "programs whose functions have another time" "$wrong" 0 0
+twice=$(sql "select count(*) from (select 1 from program_functions group by program, function
+	having count(*) > 1)")
+near "functions with two rows" "$twice" 0 0
+spun() {	# PROGRAM: milliseconds of spin() there, and its share
+	"$FLICK" report --program "$1" --format=csv -f self "$data" | tr -d '\r' |
+		awk -F, '$2 == "spin" { printf "%d ", $1 / 1e6 }'
+	"$FLICK" report --program "$1" "$data" | awk '$NF == "spin" { printf "%d\n", $3 }'
+}
+set -- $(spun often)
+near "ms of spin in often" "$1" 200 350
+near "its share" "$2" 80 100
+set -- $(spun "$work/onc?")
+near "ms of spin in once" "$1" 450 680
+run "$FLICK" report --program once "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Function$' "$out" || fail "$label the titles: $(cat "$out")"
+grep -q "CPU time in code of once and its libraries, from [0-9]* samples" "$out" ||
+	fail "$label nothing says whose time it is"
+run "$FLICK" report --program 'o*' "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Program +Function$' "$out" ||
+	fail "$label the titles of two: $(cat "$out")"
+[ "$(grep -Ec "$work/(once|often) +spin$" "$out")" = 2 ] || fail "$label two: $(cat "$out")"
+grep -q '/dash ' "$out" && fail "$label more than was asked for: $(cat "$out")"
+run "$FLICK" report --program once -P 'libspin.so!*' -n 1 "$data"
+succeeded
+tail -n 1 "$out" | grep -q ' spin$' || fail "$label with -P: $(cat "$out")"
+run "$FLICK" report --program oftn "$data"
+one_line_error 1 'no program of this recording matches .oftn.; did you mean .often.?'
+run "$FLICK" report --program once -a latency "$data"
+one_line_error 2 '--program is of functions by samples: latency has no programs'
+run "$FLICK" report --program once --callers spin "$data"
+one_line_error 2 '--program is of functions by samples: --callers has no programs'
+run "$FLICK" report --program once --diff "$data" "$data"
+one_line_error 2 '--program cannot be used with --diff'
+sqlite3 "$data/results.db" "update program_functions set program = NULL where program like '%/once'"
+run "$FLICK" report -a program_functions "$data"
+succeeded
+run "$FLICK" report --program once "$data"
+one_line_error 1 'no program of this recording matches'
+
 label="one program:"
 record -- env LD_LIBRARY_PATH="$work" "$work/often" 200
 run "$FLICK" report -a programs "$data"
 one_line_error 1 'has no result .programs.: record --follow has it'
+run "$FLICK" report --program often "$data"
+one_line_error 1 'has no result .program_functions.: record --follow has it'
 run "$FLICK" record -a programs -o "$data" -- "$work/often" 1
 one_line_error 2 'needs no -a: recordings without one, with --follow, have it'
