@@ -624,8 +624,14 @@ int fl_report_path(struct fl_store *, const struct fl_sheet *, uint32_t number, 
 bool fl_is_of_samples(const char *result);	/* no analysis makes it */
 int fl_stacks_load(struct fl_store *, const char *dir, struct flick_rows *, char why[FL_WHY]);
 int fl_stacks_callers(struct fl_store *, struct fl_sheet *, const char *glob);
-/* Functions that a pattern names (report-only.c). nearest: the one whose name is near, or NULL;
- * only: rows of others are taken out, 0, or -1 and a line printed. */
+/* Functions that patterns name (report-only.c). nearest: the one whose name is near, or NULL;
+ * only: rows of others are taken out, 0, or -1. A line is printed for each pattern that names
+ * none, and for what else is wrong. */
+enum { FL_ONLY_MOST = 64 };
+struct fl_only {
+	const char *patterns[FL_ONLY_MOST];
+	uint32_t n;
+};
 struct fl_home;
 bool fl_sheet_matches(const struct fl_sheet *, const struct fl_home *, const char *pattern,
 		      uint64_t function);
@@ -635,7 +641,7 @@ bool fl_path_matches(const char *path, const char *glob, size_t n);
 /* Of result FL_PROGRAM_FUNCTIONS the rows of programs that a glob names; 0, or -1 and a line
  * printed (report-program.c). */
 int fl_report_program(struct fl_sheet *, const char *pattern);
-int fl_report_only(struct fl_store *, struct fl_sheet *, const char *pattern);
+int fl_report_only(struct fl_store *, struct fl_sheet *, const struct fl_only *);
 size_t fl_stacks_fit(struct fl_sheet *);
 void fl_stacks_note(struct fl_store *, const struct fl_sheet *, size_t left_out, char *note,
 		    size_t room);

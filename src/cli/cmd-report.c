@@ -8,7 +8,8 @@
 #include "cli/cli.h"
 
 struct wish {
-	const char *dir, *before, *fields, *sort, *analysis, *callers, *only, *program;
+	const char *dir, *before, *fields, *sort, *analysis, *callers, *program;
+	struct fl_only only;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
@@ -48,6 +49,19 @@ static const char *each_result(size_t i)
 	return i < n ? fl_analysis_each(i) : others[i - n];
 }
 
+static int take_pattern(void *to, const struct fl_option *o, const char *value)
+{
+	struct fl_only *only = to;
+
+	(void)o;
+	if (only->n == ARRAY_LEN(only->patterns)) {
+		fl_say("at most %zu times -P", ARRAY_LEN(only->patterns));
+		return -1;
+	}
+	only->patterns[only->n++] = value;
+	return 0;
+}
+
 #define AT(field) .at = offsetof(struct wish, field)
 
 static const struct fl_option options[] = {
@@ -57,8 +71,8 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(fields), .each = each_key },
 	{ 's', "sort", "KEY,...", "sort by columns: total, self, calls, p99, function, ...",
 	  fl_take_text, AT(sort), .each = each_key },
-	{ 'P', "only", "PATTERN", "show only functions [MODULE!]NAME, a glob",
-	  fl_take_text, AT(only) },
+	{ 'P', "only", "PATTERN", "show only functions [MODULE!]NAME, a glob; may be repeated",
+	  take_pattern, AT(only) },
 	{ 'n', "rows", "N", "show the first N rows",
 	  fl_take_number, AT(rows), 1, UINT32_MAX },
 	{ 0, "lines", NULL, "show the source lines of functions", fl_take_flag, AT(lines) },
@@ -546,7 +560,7 @@ static int show(struct source *from, const struct wish *w)
 	note_recursion(from);
 	note_watched(from);
 	/* what stands above is of all */
-	if (w->only && fl_report_only(from->store, &from->sheet, w->only))
+	if (w->only.n && fl_report_only(from->store, &from->sheet, &w->only))
 		return FL_EXIT_FAILED;
 	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
@@ -685,7 +699,7 @@ static int check_compared(const struct wish *w)
 {
 	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
 			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" :
-			     w->only ? "only" : w->program ? "program" : NULL;
+			     w->only.n ? "only" : w->program ? "program" : NULL;
 
 	if (of_one)
 		fl_say("--%s cannot be used with --diff", of_one);
@@ -708,7 +722,7 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("--callers is of stacks, not of %s", w.analysis);
 		return FL_EXIT_USAGE;
 	}
-	if (w.callers && w.only) {
+	if (w.callers && w.only.n) {
 		fl_say("--callers cannot be used with -P: name the functions there");
 		return FL_EXIT_USAGE;
 	}

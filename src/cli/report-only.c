@@ -1,5 +1,5 @@
 /*
- * report-only.c - functions of a result that a pattern names: [MODULE!]FUNCTION, a glob.
+ * report-only.c - functions of a result that patterns name: [MODULE!]FUNCTION, a glob.
  *
  * A function is called by what is shown, or by its full name, as it stands there or as the
  * glob takes it; a module by its path or its file's name. A name may have a ! itself: a
@@ -69,7 +69,34 @@ static void say_none(const struct fl_sheet *s, const char *pattern)
 	       pattern, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
-int fl_report_only(struct fl_store *store, struct fl_sheet *s, const char *pattern)
+static bool is_named_by_any(const struct fl_sheet *s, const struct fl_home *homes,
+			    const struct fl_only *only, uint64_t function)
+{
+	for (uint32_t k = 0; k < only->n; k++)
+		if (fl_sheet_matches(s, homes, only->patterns[k], function))
+			return true;
+	return false;
+}
+
+/* A line for each pattern that names no row's function. */
+static void say_what_names_none(const struct fl_sheet *s, const struct fl_home *homes,
+				const struct fl_only *only, int column)
+{
+	const struct flick_rows *r = s->result;
+
+	for (uint32_t k = 0; k < only->n; k++) {
+		size_t i = 0;
+
+		while (i < r->n_rows &&
+		       !fl_sheet_matches(s, homes, only->patterns[k],
+					 r->cells[i * r->n_columns + (size_t)column]))
+			i++;
+		if (i == r->n_rows)
+			say_none(s, only->patterns[k]);
+	}
+}
+
+int fl_report_only(struct fl_store *store, struct fl_sheet *s, const struct fl_only *only)
 {
 	struct flick_rows *r = s->result;
 	const size_t bytes = r->n_columns * sizeof(*r->cells);
@@ -88,15 +115,13 @@ int fl_report_only(struct fl_store *store, struct fl_sheet *s, const char *patte
 		fl_say("%s", why);
 		return -1;
 	}
+	say_what_names_none(s, homes, only, column);
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * r->n_columns;
 
-		if (fl_sheet_matches(s, homes, pattern, row[column]))
+		if (is_named_by_any(s, homes, only, row[column]))
 			memmove(r->cells + kept++ * r->n_columns, row, bytes);
 	}
-	if (!kept)
-		say_none(s, pattern);
-	else
-		r->n_rows = kept;
+	r->n_rows = kept;
 	return kept ? 0 : -1;
 }

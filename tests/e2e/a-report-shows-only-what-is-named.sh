@@ -37,6 +37,16 @@ names() {	# PATTERN OPTION...: the functions shown, as csv has them
 [ "$(names 'libone.so!*')" = "often once " ] || fail "a module: $(names 'libone.so!*')"
 [ "$(names "*/caller!o*")" = "other " ] || fail "a path: $(names "*/caller!o*")"
 [ "$(names 'lib*!on?e')" = "once " ] || fail "both: $(names 'lib*!on?e')"
+[ "$(names 'on*' -P other)" = "once other " ] || fail "two: $(names 'on*' -P other)"
+run "$FLICK" report -P oftne -P once "$data"
+[ $status = 0 ] && grep -q ' once$' "$out" && ! grep -q ' often$' "$out" ||
+	fail "one of two: $(cat "$out")"
+grep -q 'no function of latency matches .oftne.; did you mean .often.?' "$err" ||
+	fail "which of two names none: $(cat "$err")"
+set --
+for i in 1 2 3 4 5 6 7 8 9 10 11 12 13; do set -- "$@" -P a -P b -P c -P d -P e; done
+run "$FLICK" report "$@" "$data"
+one_line_error 2 'at most 64 times -P'
 [ "$(names 'often' -n 5)" = "often " ] || fail "one: $(names often)"
 
 run "$FLICK" report -P 'libone*!once' "$data"
