@@ -19,7 +19,7 @@ plant() {	# COLUMN TEST SOURCE EDIT
 		-I"$top/include" -I"$(dirname "$source")" -o "$work/planted" \
 		"$BUILD/reader/cli/main.o" "$work/plant.c" "$archive" $libs \
 		-lm -lpthread -ldl 2>"$err" || fail "$3 with the plant $4"
-	for seconds in 1 2 4 8 0; do
+	for seconds in 1 2 4 8 16 32 0; do
 		[ $seconds -gt 0 ] || fail "$3: $4: nothing $column"
 		run "$work/planted" selftest --test "$test" --seconds $seconds
 		grep "^$test .*| .*$column [1-9]" "$out" && break
