@@ -1,26 +1,27 @@
 /*
  * columns.c - which columns of a sheet are shown, and in which order.
  *
- * For a person those that say something, for a program all; or those that were asked for.
+ * A person is shown the columns that say something, a program all; either may ask for others.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/table.h"
 
-/* Of a latency these are for the eye, in this order; FL_SHARE is made of self_ns. */
+/* The columns of a latency that a person is shown, in this order; FL_SHARE is made of
+ * self_ns. */
 static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "calls",
 					     "avg_ns", "p50_ns", "p99_ns", "unknown",
 					     "sampled", "given_up", "counted", NULL };
-/* Of what samples of stacks tell. */
+/* The same for results that samples of stacks tell. */
 static const char *const stacks_shown[] = { "total_ns", FL_SHARE, "self_ns", "samples", NULL };
 static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NULL };
 static const char *const programs_shown[] = { "self_ns", FL_SHARE, "runs", NULL };
 static const char *const program_functions_shown[] = { "self_ns", FL_SHARE, "samples", NULL };
-/* Of every result of flick's own, where there are any. */
+/* Columns of any result of flick's own that are shown where a row has more than 0 of them. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
-#define RAW "raw_"	/* a column so called has what was measured of the one behind it */
+#define RAW "raw_"	/* raw_X is column X as it was measured */
 
 static bool is_in(const char *name, const char *const *list, size_t n)
 {
@@ -51,7 +52,8 @@ static bool is_one_text(const struct flick_rows *r, size_t c)
 	return true;
 }
 
-/* A total that is not made of the average, but of so many samples that it is off by less. */
+/* Is the cell a total that is made not of the average but of samples of stacks, and of so
+ * many that chance matters less? */
 static bool is_of_stacks(const struct fl_sheet *s, const uint64_t *cell, size_t column)
 {
 	enum { ENOUGH = 11 };
@@ -61,7 +63,7 @@ static bool is_of_stacks(const struct fl_sheet *s, const uint64_t *cell, size_t 
 	       !strcmp(s->result->columns[column].name, "total_ns");
 }
 
-/* The average, and what is made of it, may be off by a third by chance. */
+/* May the cell, an average or made of one, be off by a third by chance? */
 static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t column)
 {
 	static const char *const of_average[] = { "total_ns", "avg_ns", "sum_ns" };
@@ -138,7 +140,7 @@ static bool are_estimated(const struct fl_sheet *s)
 	return false;
 }
 
-/* So many of a function's timed calls that its average has a part of them. */
+/* Were so many of a function's timed calls given up that its average is affected? */
 static bool are_given_up(const struct fl_sheet *s)
 {
 	int given_up = fl_sheet_column(s->result, "given_up");
@@ -159,7 +161,7 @@ static bool is_of_paths(const struct fl_sheet *s)
 	return s->name && !strcmp(s->name, "paths");
 }
 
-/* What is shown of a sheet of numbers with shares; NULL: all. */
+/* The list of columns to show of a sheet of numbers with shares; NULL: all. */
 static const char *const *shown_of(const struct fl_sheet *s)
 {
 	static const struct {
@@ -219,14 +221,14 @@ static void note_asked(struct fl_sheet *s, size_t column)
 	s->asked |= 1ull << (column < 63 ? column : 63);
 }
 
-/* ---- what is shown of its own accord ------------------------------------------------ */
+/* ---- what is shown when nothing is asked for ---------------------------------------- */
 
 static bool is_hidden(const struct flick_rows *r, size_t c)
 {
 	return r->columns[c].type == FLICK_COL_ID || r->columns[c].type == FLICK_COL_PARENT;
 }
 
-/* Does it say anything to a person? */
+/* Does column `c` say anything to a person? */
 static bool is_telling(const struct fl_sheet *s, size_t c)
 {
 	const struct flick_rows *r = s->result;
@@ -251,7 +253,7 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 	return strcmp(name, "self_ns") || !is_all(r, c, FLICK_NONE);
 }
 
-/* Times, numbers, texts. */
+/* 0: times, 1: numbers, 2: texts. */
 static int rank_of(const struct flick_rows *r, size_t c)
 {
 	if (fl_sheet_is_text(r, c))
@@ -265,7 +267,7 @@ static bool is_shown(const struct fl_sheet *s, size_t c)
 	return memchr(s->shown, (int)c, s->n_shown) != NULL;
 }
 
-/* Once each. */
+/* Each column is shown once. */
 static void show(struct fl_sheet *s, size_t c)
 {
 	if (!is_shown(s, c) && s->n_shown < FL_MAX_SHOWN)
@@ -292,7 +294,7 @@ static void show_rank(struct fl_sheet *s, int rank)
 			show(s, c);
 }
 
-/* Times, then numbers, as people know it from other tools. */
+/* Times, then numbers: people know this order from other tools. */
 static void show_numbers(struct fl_sheet *s)
 {
 	if (shown_of(s)) {
@@ -307,7 +309,7 @@ static void show_numbers(struct fl_sheet *s)
 	show_rank(s, 1);
 }
 
-/* Modules, and then names, which are cut to what a line leaves. */
+/* Modules, and then names, which are cut to the room that is left in a line. */
 static void show_texts(struct fl_sheet *s)
 {
 	for (size_t c = s->result->n_columns - s->n_modules; c < s->result->n_columns; c++)
@@ -387,7 +389,7 @@ static bool show_key(struct fl_sheet *s, const char *key, size_t n)
 	return c >= 0 || all || is_word(key, n, "none");
 }
 
-/* Behind what was asked for stand the texts that were not. */
+/* The texts that were not asked for stand behind the columns that were. */
 const char *fl_sheet_choose(struct fl_sheet *s, const char *keys)
 {
 	s->n_shown = 0;
@@ -423,7 +425,7 @@ void fl_sheet_show_also(struct fl_sheet *s, size_t column)
 		show(s, texts.shown[i]);
 }
 
-/* ---- with what probes took ------------------------------------------------------- */
+/* ---- times as they were measured ------------------------------------------------- */
 
 bool fl_rows_make_raw(struct flick_rows *r)
 {
@@ -446,7 +448,7 @@ bool fl_rows_make_raw(struct flick_rows *r)
 	return any;
 }
 
-/* ---- more of them --------------------------------------------------------------------- */
+/* ---- more columns --------------------------------------------------------------------- */
 
 bool fl_sheet_add_texts(struct fl_sheet *s, const char *name, int of,
 			const char *const *texts)

@@ -1,9 +1,9 @@
 /*
  * diff.c - two results side by side, matched by the names in their rows.
  *
- * Numbers of functions differ from recording to recording, names do not. Rows
- * whose names are the same add up where that makes sense; a row of a tree is
- * matched by the names on its way from the root.
+ * A function's index differs from recording to recording, its name does not. Rows
+ * with the same names add up where that makes sense; a row of a tree is matched by
+ * the names on its way from the root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { BEFORE, AFTER };
 struct entry {
 	uint32_t parent;		/* 1 + index; 0: none, or no tree */
 	char *name;			/* by which it is matched */
-	char *shown;			/* NULL: the same */
+	char *shown;			/* NULL: `name` is shown */
 	bool seen[2];
 	uint64_t value[2][MAX_KEYS];
 };
@@ -24,7 +24,7 @@ struct entry {
 struct fl_diff {
 	struct entry *entries;
 	uint32_t n;
-	struct fl_hash by_name;		/* and parent */
+	struct fl_hash by_name;		/* and by parent */
 	size_t n_keys;
 	const char *keys[MAX_KEYS];
 	bool is_tree;
@@ -36,8 +36,8 @@ struct fl_diff {
 
 /* ---- entries --------------------------------------------------------------------- */
 
-/* The entry of a name, made if there is none, which takes the name over. 0: no
- * memory. */
+/* The entry of `name` below `parent`, as 1 + index; it is made if there is none. `name` is
+ * taken over. 0: no memory. */
 static uint32_t entry_of(struct fl_diff *d, uint32_t parent, char *name)
 {
 	uint32_t hash = fl_hash_text(parent, name);
@@ -71,7 +71,8 @@ static char *name_of(const struct fl_sheet *s, const uint64_t *row)
 	return f && !fclose(f) ? text : NULL;
 }
 
-/* The same with full names, which simple ones of two recordings need not agree on. */
+/* The same with full names: a function may have a simple name in one recording and a full
+ * one in the other. */
 static char *key_of(const struct fl_sheet *s, const uint64_t *row)
 {
 	struct fl_sheet full = *s;
@@ -108,7 +109,7 @@ static void add_row(struct fl_diff *d, struct entry *e, const struct fl_sheet *s
 	e->seen[side] = true;
 }
 
-/* Rows of a tree come parents first: `at` is where each depth's last one is. */
+/* Rows of a tree come parents first: at[depth + 1] is the last entry of that depth. */
 static int add_sheet(struct fl_diff *d, const struct fl_sheet *s, int side)
 {
 	const struct flick_rows *r = s->result;
@@ -136,8 +137,8 @@ static int add_sheet(struct fl_diff *d, const struct fl_sheet *s, int side)
 
 /* ---- the sheet --------------------------------------------------------------------- */
 
-/* "total_ns" gives total_before_ns and so on; calls that are samples on one side
- * are called so there. */
+/* "total_ns" gives total_before_ns, total_after_ns and total_change_ns. Where the calls of
+ * one side are samples, that side's column says so. */
 static void name_columns(struct fl_diff *d, size_t k, const struct fl_sheet *const from[2],
 			 struct flick_column *c)
 {
@@ -176,7 +177,8 @@ static void make_columns(struct fl_diff *d, const struct fl_sheet *const from[2]
 	d->rows.n_columns = (size_t)(c - d->columns);
 }
 
-/* What is not there at all was called no times; what is not known stays so. */
+/* An entry that one side does not have counts as 0 there; a value that is not known leaves
+ * the change unknown. */
 static uint64_t change_of(const struct entry *e, size_t k)
 {
 	uint64_t before = e->seen[BEFORE] ? e->value[BEFORE][k] : 0;

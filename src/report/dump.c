@@ -1,6 +1,6 @@
 /*
- * dump.c - the list of dumpers; one line adds one. Where they write to is opened
- * when there is something to write, so that nothing takes no file's place.
+ * dump.c - the list of dumpers; one line adds one. A dumper's output is opened once
+ * there is something to write, so a dump of nothing replaces no file.
  */
 #include <string.h>
 
@@ -22,6 +22,6 @@ int fl_dump_open(struct fl_dump *d)
 	d->to = d->output ? fopen(d->output, "we") : stdout;
 	if (!d->to)
 		return fl_why(d->why, d->output, "%s", strerror(errno));
-	errno = 0;				/* what is there later is of writing */
+	errno = 0;				/* a later value comes from writing */
 	return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * legend.c - what `-`, `~` and `>` mean in a table: a line for each reason that is in it.
  *
- * A cell that is not known has no reason with it: it follows from what else its row has.
+ * A cell that is not known does not say why: the reason follows from the row's other cells.
  */
 #include <string.h>
 
@@ -57,7 +57,7 @@ static bool is(const char *a, const char *b)
 	return !strcmp(a, b);
 }
 
-/* Of a result of flick's own. */
+/* Why a number in a result of flick's own is not known. */
 static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const char *name)
 {
 	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE;

@@ -1,8 +1,9 @@
 /*
  * linkage.c - stubs of the linkage table (PLT), through which a module calls others.
  *
- * Hides which sections hold them, and how a stub's function is told: a stub jumps through
- * a pointer, which a relocation fills. So it needs no order of stubs, which linkers differ in.
+ * Hides which sections hold stubs, and how a stub's function is found: a stub jumps through a
+ * pointer, and a relocation names the function that fills the pointer. The order of stubs,
+ * in which linkers differ, does not matter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +11,11 @@
 #include "arch/arch.h"
 #include "report/linkage.h"
 
-enum { USUAL_STUB = 16, LONGEST_STUB = 64 };	/* some linkers do not say */
+enum { USUAL_STUB = 16, LONGEST_STUB = 64 };	/* some linkers name no size */
 
-/* Which function a pointer is filled with. */
+/* The function that a pointer is filled with. */
 struct filled {
-	uint64_t at;
+	uint64_t at;			/* the pointer's address */
 	const char *name;		/* owned by the module's file */
 };
 
@@ -38,7 +39,7 @@ static int note_filled(void *arg, uintptr_t pointer, uint32_t type, const char *
 	return 0;
 }
 
-/* Which one, behind it; 0: none. */
+/* 1 + the index of the filling of `pointer`; 0: there is none. */
 static size_t filled_at(const struct fillings *p, uintptr_t pointer)
 {
 	size_t n = fl_rows_from(p->of, p->n, sizeof(*p->of), pointer);
@@ -46,7 +47,8 @@ static size_t filled_at(const struct fillings *p, uintptr_t pointer)
 	return n && p->of[n - 1].at == pointer ? n : 0;
 }
 
-/* The function of the stub [at, end); NULL: it jumps through no such pointer. */
+/* The function that the stub [at, end) leads to; NULL: it jumps through no pointer that is
+ * filled. */
 static const char *goes_to(const struct fl_module *m, const struct fillings *p,
 			      uintptr_t at, uintptr_t end)
 {
@@ -66,7 +68,7 @@ static const char *goes_to(const struct fl_module *m, const struct fillings *p,
 	return NULL;
 }
 
-/* Where stubs follow one another, of several lengths. */
+/* For sections whose stubs have different lengths. */
 static int tell_each(const struct fl_module *m, const struct fillings *p,
 		     const Elf64_Shdr *section, fl_linkage_each *each, void *arg)
 {

@@ -1,9 +1,9 @@
 /*
  * modules.c - what tells functions apart that have one name: the module that each is in.
  *
- * As perf's column of shared objects: for programs it is always there, for people where
- * two rows would look alike. Modules of one name are told by their paths, functions of one
- * name in one module by where they are, MODULE!0xOFFSET, which is a pattern as well.
+ * It is like perf's column of shared objects: programs always get it, people where two rows
+ * would look alike. Modules of one name are told apart by their paths, functions of one name
+ * in one module by where they are: MODULE!0xOFFSET, which is a pattern as well.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 
 struct fl_modules {
 	const char **texts;		/* by function; NULL: not known */
-	char **made;			/* those that are nobody else's, likewise */
+	char **made;			/* texts that are owned here; by function, or NULL */
 	size_t n;
-	char columns[FL_MAX_COLUMNS][72];	/* names of what the sheet has more */
+	char columns[FL_MAX_COLUMNS][72];	/* names of the added columns */
 };
 
-/* ---- who looks like whom --------------------------------------------------------- */
+/* ---- which functions look alike -------------------------------------------------- */
 
-/* The functions in the rows, each once; how many, or -1: no memory. */
+/* Fill in the functions of the rows, each once. Returns how many, or -1: no memory. */
 static ssize_t gather(const struct fl_sheet *s, uint32_t *functions)
 {
 	const struct flick_rows *r = s->result;
@@ -40,7 +40,7 @@ static ssize_t gather(const struct fl_sheet *s, uint32_t *functions)
 	return has ? n : -1;
 }
 
-/* Of `functions` those that share their name with another; how many, or -1. */
+/* Keep those of `functions` that share their name with another. Returns how many, or -1. */
 static ssize_t keep_twins(const struct fl_sheet *s, uint32_t *functions, size_t n)
 {
 	const char **names = malloc((n + 1) * sizeof(*names));
@@ -64,7 +64,7 @@ static ssize_t keep_twins(const struct fl_sheet *s, uint32_t *functions, size_t 
 	return kept;
 }
 
-/* To be freed. */
+/* The functions that share a name, to be freed; NULL: no memory. */
 static uint32_t *find_twins(const struct fl_sheet *s, size_t *n)
 {
 	uint32_t *functions = malloc((s->n_functions + 1) * sizeof(*functions));
@@ -95,7 +95,7 @@ struct order {
 	const struct fl_home *homes;
 };
 
-/* By name, module's name, path, place. */
+/* Order by function's name, module's name, path, address. */
 static int compare(const void *x, const void *y, void *arg)
 {
 	const struct order *o = arg;
@@ -116,7 +116,7 @@ static bool are_beside(const struct order *o, uint32_t a, uint32_t b)
 	       !strcmp(fl_base_name(o->homes[a].path), fl_base_name(o->homes[b].path));
 }
 
-/* Functions [0, n) have one name, and modules of one name. */
+/* Functions [0, n) of `f` share a name, and so do their modules. */
 static int tell_apart(struct fl_modules *m, const struct order *o, const uint32_t *f, size_t n)
 {
 	const struct fl_home *homes = o->homes;
@@ -197,7 +197,7 @@ void fl_modules_free(struct fl_modules *m)
 	free(m);
 }
 
-/* A result that has such a column of its own has it already. */
+/* A result may have a column of that name of its own: then none is added. */
 bool fl_sheet_add_modules(struct fl_sheet *s, struct fl_modules *m)
 {
 	const size_t n = s->result->n_columns;

@@ -2,10 +2,10 @@
  * names.c - functions' names as they are shown: simple, full, or as the linker knows
  * them.
  *
- * Hides how a simple name is made: of C++ and Rust, whose demangled names hold
- * template arguments, parameters and return types, only the way to the function and
- * its own name are left. Overloads and instances become equal by that; those of one
- * recording that do are shown in full, all of them.
+ * Hides how a simple name is made. Demangled names of C++ and Rust hold template
+ * arguments, parameters and return types; a simple name keeps only the way to the
+ * function and its own name. Overloads and instances get equal simple names by that:
+ * where a recording has several of them, all of these are shown in full.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 
 /* ---- a simple name ------------------------------------------------------------ */
 
-/* The result is never longer than the name, and is written while it is read. */
+/* The result is never longer than the name, and is written while the name is read. */
 struct simple {
 	const char *in;			/* what is left of the name */
-	char *out, *end;		/* what is there of the result: [out, end) */
+	char *out, *end;		/* the result so far: [out, end) */
 };
 
 static bool is_word(char c)
@@ -45,8 +45,8 @@ static void copy(struct simple *s, size_t n)
 	s->in += n;
 }
 
-/* Past the bracket that closes the one at `in`; NULL: none does. `->` closes none,
- * nor does `>` in parentheses, where it may be an operator. */
+/* Past the bracket that closes the one at `in`; NULL: none does. The `>` of `->` closes
+ * nothing, and a `>` in parentheses closes no `<` before them: it may be an operator. */
 static const char *past_bracket(const char *in)
 {
 	const char open = *in;
@@ -76,7 +76,7 @@ static bool skip(struct simple *s)
 	return past;
 }
 
-/* `operator` and what it is of; false: there is none here. */
+/* Copy `operator` and its symbol or type; false: there is no operator here. */
 static bool copy_operator(struct simple *s)
 {
 	static const char *const symbols[] = {
@@ -105,13 +105,14 @@ static bool copy_operator(struct simple *s)
 	return true;
 }
 
-/* Rust says so of whose method it is: `<T as Trait>::f`, `<[T]>::f`, `a::<impl T>::f`. */
+/* Does `<` begin the type that a method of Rust belongs to? `<T as Trait>::f`, `<[T]>::f`,
+ * `a::<impl T>::f`. */
 static bool is_qualifier(const struct simple *s)
 {
 	return s->end == s->out || (ends(s, "::") && starts(s->in, "<impl "));
 }
 
-/* Template arguments; with Rust's `::` before them. */
+/* Drop template arguments, with Rust's `::` before them. */
 static bool drop_arguments(struct simple *s)
 {
 	if (!skip(s))
@@ -121,8 +122,8 @@ static bool drop_arguments(struct simple *s)
 	return true;
 }
 
-/* What stands in brackets that stay: types of Rust, without arguments of their own,
- * and what a lambda is called, without its parameters. */
+/* Copy a bracket that stays: a type of Rust, without its own arguments, or the name of a
+ * lambda, without its parameters. */
 static bool copy_bracket(struct simple *s)
 {
 	const char *past = past_bracket(s->in);
@@ -142,7 +143,7 @@ static bool copy_bracket(struct simple *s)
 	return is_good;
 }
 
-/* Behind the parameters: of a function around, or of the function. */
+/* Skip the words behind parameters, either of the function or of one around it. */
 static void skip_qualifiers(struct simple *s)
 {
 	static const char *const words[] = { " const", " volatile", " &&", " &", " noexcept",
@@ -162,7 +163,7 @@ static bool take_parameters(struct simple *s, bool *is_over)
 		return true;
 	}
 	if ((s->end == s->out || s->in[-1] == ' ') && (s->in[1] == '*' || s->in[1] == '&')) {
-		s->in += 2;		/* it returns a function: `int (*f(int))(int)` */
+		s->in += 2;		/* f returns a function: `int (*f(int))(int)` */
 		s->end = s->out;
 		return true;
 	}
@@ -173,7 +174,7 @@ static bool take_parameters(struct simple *s, bool *is_over)
 	return true;
 }
 
-/* A step; false: this is no name that we understand. */
+/* Take one step through the name; false: the name is not understood. */
 static bool take_step(struct simple *s, bool *is_over)
 {
 	switch (*s->in) {
@@ -185,7 +186,7 @@ static bool take_step(struct simple *s, bool *is_over)
 		return skip(s);			/* [abi:cxx11] */
 	case '(':
 		return take_parameters(s, is_over);
-	case ' ':				/* behind what it returns */
+	case ' ':				/* what is copied so far is the return type */
 		s->in++;
 		s->end = s->out;
 		return true;
@@ -195,7 +196,8 @@ static bool take_step(struct simple *s, bool *is_over)
 	return true;
 }
 
-/* "vtable for X", "non-virtual thunk to X::f()": what is no function's own name. */
+/* Copy a front that belongs to no function's name: "vtable for " of "vtable for X",
+ * "non-virtual thunk to " of "non-virtual thunk to X::f()". */
 static void copy_kind(struct simple *s)
 {
 	static const char *const marks[] = { " for ", " to " };
@@ -210,7 +212,7 @@ static void copy_kind(struct simple *s)
 	s->out = s->end;
 }
 
-/* What is left of a name; 0: it is not understood. */
+/* Write the simple name. Returns its length; 0: the name is not understood. */
 static size_t simplify(const char *name, char *out)
 {
 	struct simple s = { .in = name, .out = out, .end = out };
@@ -223,7 +225,7 @@ static size_t simplify(const char *name, char *out)
 	return s.end == s.out ? 0 : (size_t)(s.end - out);
 }
 
-/* What a compiler made of a function keeps what it is called. */
+/* A compiler's variant of a function keeps its mark, " [clone ...". */
 char *fl_name_simple(const char *name)
 {
 	const char *clone = strstr(name, " [clone ");
@@ -247,7 +249,7 @@ char *fl_name_simple(const char *name)
 
 struct fl_names {
 	size_t n;
-	const char **shown;		/* of the caller's strings, or of `made` */
+	const char **shown;		/* the caller's strings, or those of `made` */
 	char **made;			/* simple names; NULL: the same as the full one */
 };
 
@@ -270,7 +272,7 @@ int fl_names_first(const char *const *names, size_t n, uint32_t *first)
 	return err;
 }
 
-/* Those that have become equal, and are not, have their full names. */
+/* Different functions whose simple names are equal get their full names. */
 static int tell_apart(struct fl_names *names, const char *const *full)
 {
 	uint32_t *first = malloc((names->n + 1) * sizeof(*first));

@@ -1,10 +1,10 @@
 /*
- * query.c - a file of results that may be anybody's, opened and read.
+ * query.c - open and read a file of results that may be anybody's.
  *
  * A recording can come from elsewhere, so nothing in it is believed. Hides how
  * SQLite is kept to reading (no views, no triggers, no virtual tables, no code, no
- * other files), what that may cost, and the one place where a value of the file
- * becomes one of C: its type and its range are checked here.
+ * other files), how much reading may cost, and the one place where a value of the
+ * file becomes one of C: its type and its range are checked here.
  */
 #include <ctype.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #define DAMAGED "damaged: record again"
 
-/* Steps of SQLite's machine: a recording needs less than one a byte. */
+/* Limits of the steps of SQLite's machine: a recording needs less than one a byte. */
 #define STEPS_LEAST (20u << 20)
 #define STEPS_BYTE 8
 #define STEPS_LOOK 1000			/* between two looks at the sum */
@@ -47,7 +47,7 @@ bool fl_query_row(struct fl_query *q)
 {
 	int step = q->is_wrong || q->is_over ? SQLITE_DONE : sqlite3_step(q->st);
 
-	q->is_over = step != SQLITE_ROW;	/* a step more would begin anew */
+	q->is_over = step != SQLITE_ROW;	/* one more step would start anew */
 	q->is_wrong |= step != SQLITE_ROW && step != SQLITE_DONE;
 	return step == SQLITE_ROW;
 }
@@ -96,7 +96,7 @@ static int count_steps(void *store)
 	return s->steps > s->most_steps;
 }
 
-/* Only what flick's own queries of flick's own tables need. */
+/* Allow SQLite only what flick's own queries of flick's own tables need. */
 static void limit(struct fl_store *s, uint64_t bytes)
 {
 	static const struct {
@@ -134,7 +134,7 @@ static void limit(struct fl_store *s, uint64_t bytes)
 	sqlite3_progress_handler(s->db, STEPS_LOOK, count_steps, s);
 }
 
-/* A URI, for `immutable`: no lock, no journal, no file beside it. */
+/* A URI, because only a URI can say `immutable`: no lock, no journal, no file beside it. */
 static char *uri_of(const char *path)
 {
 	char *uri = sqlite3_mprintf("file:%s", *path == '/' ? "//" : "");
@@ -164,7 +164,7 @@ static int open_file(struct fl_store *s, uint64_t bytes, char why[FL_WHY])
 	return 0;
 }
 
-/* ---- what it must be ------------------------------------------------------------- */
+/* ---- what the file must be ------------------------------------------------------- */
 
 /* The one number a statement gives; -1 when it gives none. */
 static int64_t number_of(struct fl_store *s, const char *sql)
@@ -178,7 +178,7 @@ static int64_t number_of(struct fl_store *s, const char *sql)
 	return fl_query_close(&q) ? -1 : n;
 }
 
-/* Columns that are computed are hidden, or nearly so. */
+/* Has `table` no computed columns? SQLite lists these as hidden. */
 static bool has_plain_columns(struct fl_store *s, const char *table)
 {
 	enum { HIDDEN = 6 };
@@ -193,8 +193,8 @@ static bool has_plain_columns(struct fl_store *s, const char *table)
 	return !fl_query_close(&q) && n;
 }
 
-/* No table runs code: a virtual one, which has no root, would run a module's on what
- * it finds in others, a column that is computed its expression. */
+/* No table may run code. A virtual table, which has no root page, would run its module's
+ * code on other tables; a computed column would run its expression. */
 static int check_schema(struct fl_store *s, char why[FL_WHY])
 {
 	char text[128] = "";
@@ -213,7 +213,7 @@ static int check_schema(struct fl_store *s, char why[FL_WHY])
 	return *text ? fl_store_fail(s, why, text) : 0;
 }
 
-/* Constraints are expressions: those that a file brings along are not looked at. */
+/* Is the file sound? Constraints that it brings along are expressions, which are not run. */
 static int check_pages(struct fl_store *s, char why[FL_WHY])
 {
 	static const char settings[] = "PRAGMA ignore_check_constraints=1;"

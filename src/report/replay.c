@@ -1,7 +1,7 @@
 /*
  * replay.c - run analyses on a recording's trace.
  *
- * What the reader knew of the target comes from results.db; names, too.
+ * What the reader knew of the target, names too, comes from results.db.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +20,9 @@ static const char *name_of(const void *owner, uint32_t function)
 	return function < s->n_functions ? names[function] : NULL;
 }
 
-#define FRAMED 1	/* providers, as far as they matter here; 0: may be inlined */
+#define FRAMED 1	/* stands for every provider except cyg (0), which may inline */
 
-/* FL_N_KINDS: there is no such kind. */
+/* The kind called `name`, or FL_N_KINDS. */
 static uint8_t kind_of(const char *name)
 {
 	uint8_t k = 0;
@@ -32,7 +32,7 @@ static uint8_t kind_of(const char *name)
 	return k;
 }
 
-/* Ids are dense, as they are written. */
+/* Ids are dense: they were written so. */
 static struct fl_shm_site read_site(struct fl_query *q, uint32_t id)
 {
 	struct fl_shm_site site = { .kind = kind_of(fl_query_text(q, 2)) };
@@ -66,7 +66,7 @@ static int read_sites(struct fl_store *s, struct fl_query *q, struct fl_view *v)
 	return !fits || (n && (!v->sites || !v->function_of)) ? -ENOMEM : 0;
 }
 
-/* Ticks become times by it: what is no length of time makes none. */
+/* Ticks become times by `tick`, so it must be a sensible length of time. */
 static int read_tick(struct fl_store *s, double *tick)
 {
 	char value[256] = "1", *end;
@@ -76,10 +76,10 @@ static int read_tick(struct fl_store *s, double *tick)
 	return end != value && !*end && *tick >= 1e-6 && *tick <= 1e6 ? 0 : -1;
 }
 
-/* As it was taken out of the times when they were recorded. */
+/* The overhead that was taken out of times while they were recorded. */
 static void read_overhead(struct fl_store *s, struct fl_overhead o[2])
 {
-	enum { MOST = 100000 };		/* ticks: what takes longer is no probe */
+	enum { MOST = 100000 };		/* ticks: no probe takes longer */
 	unsigned v[4];
 	char value[256];
 
@@ -123,7 +123,7 @@ void fl_view_make_raw(struct fl_view *v)
 
 /* ---- where its functions are ---------------------------------------------------- */
 
-/* By id; NULL: no memory, or the query is wrong. */
+/* Paths by module's id; NULL: no memory, or the query is wrong. */
 static const char **read_paths(struct fl_store *s, struct fl_query *q, uint32_t *n)
 {
 	const char **paths = NULL;
@@ -167,7 +167,7 @@ int fl_store_homes(struct fl_store *s, const struct fl_home **out, char why[FL_W
 
 /* ---- its threads --------------------------------------------------------------------- */
 
-/* What was recorded before there was a column `pid` has the session's. */
+/* The pid of all threads of a recording that is older than the column `pid`. */
 static int32_t session_pid(struct fl_store *s)
 {
 	char why[FL_WHY];
@@ -225,7 +225,7 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 
 /* ---- a part ------------------------------------------------------------------------ */
 
-/* `start_tsc` is the first tick there may be. */
+/* A span counts ticks from the session's `start_tsc`. */
 int fl_span_of(struct fl_span *span, struct fl_store *s, const struct fl_view *view,
 	       const struct fl_part *part, char why[FL_WHY])
 {
@@ -241,7 +241,7 @@ int fl_span_of(struct fl_span *span, struct fl_store *s, const struct fl_view *v
 	return 0;
 }
 
-/* Of one that was left nobody knows when. */
+/* Nobody knows when a call ended that was left without a return: its begin counts. */
 bool fl_span_is_behind(const struct fl_span *span, const struct flick_call *call)
 {
 	uint64_t end = call->how == FLICK_ENDED ? call->begin + call->raw_total : call->begin;
@@ -249,16 +249,17 @@ bool fl_span_is_behind(const struct fl_span *span, const struct flick_call *call
 	return call->how != FLICK_OPEN && end < span->from;
 }
 
-/* An analysis that is given calls of a span alone. Each call it is not given ended before
- * all that it is given: so of who called them it is told the whole. */
+/* An analysis that is given only the calls of a span. A call that it is not given ended
+ * before every call that it is given, so it still sees all callers of those. */
 struct part {
 	const struct flick_analysis *of;
 	void *state;
 	const struct fl_span *span;
-	bool is_in;			/* the records that come are */
+	bool is_in;			/* the batch begins in the span */
 };
 
-/* Analyses have no argument but a text; these come one at a time. */
+/* An analysis takes no argument but a text, so its part waits here while it opens; one
+ * analysis opens at a time. */
 static struct part *opening;
 
 static int open_part(void **state, const struct flick_view *view, const char *arg)
@@ -267,7 +268,7 @@ static int open_part(void **state, const struct flick_view *view, const char *ar
 	return opening->of->open(&opening->state, view, arg);
 }
 
-/* What is open at the end of a part may end behind it: it has no time. */
+/* A call that is open at the end of a part may end later: it gets no time. */
 static int leave_part(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct part *p = state;

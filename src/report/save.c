@@ -3,7 +3,7 @@
  *
  * The file is made under another name before the target starts, filled in one
  * transaction at the end and then renamed: under its final name it is whole. A
- * directory has one writer at a time: its files have the same names for all.
+ * directory has one writer at a time, because all writers use the same file names.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -57,13 +57,13 @@ bool fl_store_takes(const char *name)
 
 /* ---- rows: one prepared statement, bound by a string of types -------------- */
 
-/* A statement, until it is closed; what goes wrong is kept until then. */
+/* A prepared statement. An error is kept until end_rows(). */
 struct insert {
 	sqlite3_stmt *st;
 	int err;			/* 0 or -1 */
 };
 
-/* Of so many rows at a time. */
+/* A statement that inserts `rows` rows at a time. */
 static struct insert insert_rows(sqlite3 *db, const char *table, int columns, int rows)
 {
 	sqlite3_str *sql = sqlite3_str_new(db);
@@ -86,8 +86,8 @@ static struct insert insert_into(sqlite3 *db, const char *table, int columns)
 	return insert_rows(db, table, columns, 1);
 }
 
-/* From column `at` on what `types` says: i integer, s text, k text that is bound already;
- * n stands for NULL. */
+/* Bind from column `at` on; a letter of `types` stands for a column: i integer, s text, k a
+ * text that is bound already, n NULL. */
 static void bind_row(struct insert *w, int at, const char *types, const int64_t *ints,
 		     const char *const *texts)
 {
@@ -177,17 +177,17 @@ static int put_functions(sqlite3 *db, const struct fl_recording *r)
 	return end_rows(&w);
 }
 
-/* A statement for many of them: to begin one takes as long as a row. */
+/* One statement inserts many sites: to begin a statement takes as long as a row. */
 enum { SITE_COLUMNS = 13, SITE_TEXTS = 5, SITE_ROWS = 64 };
 
 struct sites {
 	struct insert w;
 	const char *bound[SITE_ROWS][SITE_TEXTS];
-	size_t of[SITE_ROWS];		/* sites that are to be put */
+	size_t of[SITE_ROWS];		/* indices of sites that wait for a statement */
 	int n;
 };
 
-/* Sites are many, and their texts few: those of the one before stay bound. */
+/* Sites are many and their texts few: a text that equals the one bound before stays bound. */
 static void bind_site(struct insert *w, int row, const struct fl_recording *r, size_t i,
 		      const char *bound[SITE_TEXTS])
 {
@@ -227,7 +227,7 @@ static void put_site(struct sites *s, const struct fl_recording *r, size_t i)
 		put_gathered(s, r);
 }
 
-/* Those that do not fill a statement. */
+/* The last sites, which do not fill a statement. */
 static int end_sites(sqlite3 *db, struct sites *s, const struct fl_recording *r)
 {
 	struct sites rest = { .n = s->n };
@@ -306,7 +306,7 @@ static const char *const sql_types[] = {
 	[FLICK_COL_ID] = "INTEGER", [FLICK_COL_PARENT] = "INTEGER",
 };
 
-/* Takes the text, which may be NULL: there was no memory. */
+/* Run and free `sql`; NULL: there was no memory for it. */
 static int execute(sqlite3 *db, char *sql)
 {
 	int err = sql && sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
@@ -326,7 +326,7 @@ static int make_result_table(sqlite3 *db, const char *name,
 	return execute(db, sql ? sqlite3_mprintf("%z)", sql) : NULL);
 }
 
-/* NAME_SUFFIX; NULL: no memory, or a result is called so. Free it. */
+/* NAME_SUFFIX; NULL: no memory, or a result has that name. Free it. */
 static char *name_beside(const struct fl_recording *r, const char *name, const char *suffix)
 {
 	char *beside = sqlite3_mprintf("%s_%s", name, suffix);
@@ -339,7 +339,7 @@ static char *name_beside(const struct fl_recording *r, const char *name, const c
 	return beside;
 }
 
-/* NAME_named: the result with the names of its functions for their numbers. */
+/* The view NAME_named shows the result with names of functions in place of their numbers. */
 static int make_view(sqlite3 *db, const struct fl_recording *rec, size_t which)
 {
 	const struct flick_rows *r = &rec->results[which];
@@ -382,7 +382,7 @@ static int make_index(sqlite3 *db, const struct fl_recording *rec, const char *t
 	return err;
 }
 
-/* When all rows are there: then each is made at once. */
+/* Indexes are made once all rows are there: each is then made in one go. */
 static int make_indexes(sqlite3 *db, const struct fl_recording *rec)
 {
 	int err = make_index(db, rec, "functions", "name");
@@ -419,7 +419,7 @@ static void bind_cell(sqlite3_stmt *st, int at, enum flick_column_type type, uin
 		sqlite3_bind_null(st, at);
 	else if (type == FLICK_COL_TEXT)
 		sqlite3_bind_text(st, at, (const char *)(uintptr_t)v, -1, SQLITE_STATIC);
-	else if (type != FLICK_COL_FUNCTION)	/* as large as SQLite has integers */
+	else if (type != FLICK_COL_FUNCTION)	/* SQLite's largest integer for larger ones */
 		sqlite3_bind_int64(st, at, v < INT64_MAX ? (int64_t)v : INT64_MAX);
 	else if (v < r->n_functions)
 		sqlite3_bind_int64(st, at, row_of(r, v));
@@ -500,7 +500,7 @@ static bool is_flicks(const char *name)
 	return false;
 }
 
-/* Who names a directory of other things by mistake finds it as it was. */
+/* A directory that holds other files was named by mistake: it is left as it was. */
 static int look_for_others(const struct fl_store *s, char why[FL_WHY])
 {
 	DIR *d = opendir(s->dir);
@@ -516,8 +516,8 @@ static int look_for_others(const struct fl_store *s, char why[FL_WHY])
 	return err;
 }
 
-/* Before this no file is touched: it may be somebody else's. The lock ends with
- * this process, whatever ends it; the target does not inherit it. Where directories
+/* Before the lock is held no file is touched: it may be another flick's. The lock ends
+ * with this process, whatever ends it; the target does not inherit it. Where directories
  * cannot be locked, as on some network file systems, nobody is kept out. */
 static int lock_directory(struct fl_store *s, char why[FL_WHY])
 {
@@ -542,7 +542,7 @@ static void remove_file(const char *dir, const char *name)
 	sqlite3_free(path);
 }
 
-/* SQLite, which tries again in another way, would not say why it cannot be. */
+/* SQLite would not say why a file cannot be made, so it is made here. */
 static int make_file(const struct fl_store *s, char why[FL_WHY])
 {
 	int fd;
@@ -556,10 +556,10 @@ static int make_file(const struct fl_store *s, char why[FL_WHY])
 	return 0;
 }
 
-/* With the working directory's name before it. */
+/* Is the path, with all directories before it, too long for SQLite? */
 static bool is_too_long(const char *path)
 {
-	enum { SQLITE_MOST = 512 };	/* of its sources: no call tells */
+	enum { SQLITE_MOST = 512 };	/* in its sources; no call tells it */
 	char *whole = realpath(path, NULL);
 	bool is = whole && strlen(whole) >= SQLITE_MOST;
 
@@ -567,8 +567,8 @@ static bool is_too_long(const char *path)
 	return is;
 }
 
-/* What one that was killed has left goes. Then a transaction that is undone: the file
- * can be written. */
+/* Files that a killed flick left are removed. Then a table is made and dropped, to see that
+ * the file can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -608,7 +608,8 @@ fail:
 	return -1;
 }
 
-/* To DIR.old with it; what was there before under this name goes. */
+/* Move file `name` to `old`. The file that had that name there goes, also if there is no new
+ * one. */
 static void keep_file(const char *dir, const char *old, const char *name)
 {
 	char *from = sqlite3_mprintf("%s/%s", dir, name);
@@ -620,7 +621,7 @@ static void keep_file(const char *dir, const char *old, const char *name)
 	sqlite3_free(to);
 }
 
-/* DIR.old, beside DIR: `.` and `..` are not what it is called there. */
+/* The path DIR.old, beside DIR. `.` and `..` are no names of DIR there: its real one is. */
 static char *name_old(const char *dir)
 {
 	size_t n = strlen(dir);
@@ -635,8 +636,8 @@ static char *name_old(const char *dir)
 	return old;
 }
 
-/* Earlier results stay readable, as DIR.old; where that cannot be made they
- * are replaced, as -o asked. A trace without its results is of no use. */
+/* Earlier results stay readable in DIR.old. Where DIR.old cannot be made they are replaced:
+ * -o asked for that. A trace whose results are gone is of no use and is removed. */
 static void keep_earlier(const struct fl_store *s)
 {
 	char *old = name_old(s->dir);

@@ -15,25 +15,26 @@
 struct fl_store {
 	char *dir;
 	char *path;			/* of the file that is open */
-	char *final;			/* the name it is to get; NULL: reading */
+	char *final;			/* the name that file is to get; NULL: reading */
 	sqlite3 *db;
-	bool made_dir;			/* and takes it away if nothing is saved */
-	int lock;			/* the directory, while it is recorded into; or -1 */
-	uint64_t steps, most_steps;	/* that reading took, that it may take */
+	bool made_dir;			/* `dir` was made here, and goes if nothing is saved */
+	int lock;			/* `dir`, open and locked while recording; or -1 */
+	uint64_t steps, most_steps;	/* of SQLite that reading took, and may take */
 	char **functions;		/* names, once loaded */
 	char **linkages;		/* what the linker calls them */
 	size_t n_functions, n_linkages;
-	struct fl_names *names;		/* what they are shown as; NULL: in full */
-	char **results;			/* likewise */
+	struct fl_names *names;		/* that are shown; NULL: `functions` are */
+	char **results;			/* names, once loaded */
 	size_t n_results;
-	void **owned;			/* what loaded results point to */
+	void **owned;			/* memory that loaded results point to */
 	size_t n_owned;
 };
 
 /* Names of enum flick_column_type in the table `columns`; NULL-terminated. */
 extern const char *const fl_column_types[];
 
-/* Kept until the store is closed; NULL when there is no memory. */
+/* Keep an allocated block until the store is closed, and return the block. NULL: the block is
+ * NULL, or is freed because there was no memory. */
 void *fl_store_own(struct fl_store *, void *);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);

@@ -1,12 +1,12 @@
 /*
- * source.c - what libdwfl may read: files that nobody writes but root and this user.
+ * source.c - what libdwfl may read: files that only root and this user may write.
  *
  * The reader may be root and its target not, and the target says which files there
- * are. Of those that others write only the tables of symbols are looked at, by
- * obj/read.c; DWARF, what is compressed, and other files that one names, are for
- * files of one's own. Hides how libdwfl is kept from opening or mapping anything by
- * itself: it gets an open descriptor, and of other files those that root has put
- * below /usr/lib/debug.
+ * are. If others may write a file, only its tables of symbols are read, by obj/read.c;
+ * its DWARF, compressed sections and the other files that it names are read only if it
+ * is one's own. Hides how libdwfl is kept from opening or mapping anything by itself:
+ * it gets an open descriptor, and other files only as root has put them below
+ * /usr/lib/debug.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -65,7 +65,7 @@ struct given {
 	const char *path;
 };
 
-/* libdwfl asks for it once, while it is reported. */
+/* libdwfl asks once for a module's ELF file, while share() reports the module. */
 static int find_elf(Dwfl_Module *m, void **data, const char *module, Dwarf_Addr base,
 		    char **name, Elf **elf)
 {
@@ -75,7 +75,7 @@ static int find_elf(Dwfl_Module *m, void **data, const char *module, Dwarf_Addr 
 	(void)module;
 	(void)base;
 	*name = strdup(g->path);
-	*elf = elf_begin(-1, ELF_C_READ, g->elf);	/* one more who has it */
+	*elf = elf_begin(-1, ELF_C_READ, g->elf);	/* one more reference to it */
 	return -1;
 }
 
@@ -88,7 +88,7 @@ static const Dwfl_Callbacks callbacks = {
 	.debuginfo_path = &debug_path,
 };
 
-/* Where it would be loaded; false: nowhere. */
+/* The addresses at which the file would be loaded; false: at none. */
 static bool find_range(Elf *elf, GElf_Addr *lo, GElf_Addr *hi)
 {
 	GElf_Phdr p;
@@ -166,7 +166,7 @@ static uint64_t size_of(Elf_Scn *scn, const GElf_Shdr *sh)
 	       packed.ch_size : sh->sh_size;
 }
 
-/* The name of the next section that has bytes, "" of others; NULL: no more. */
+/* The name of the next section, "" when it has no bytes; NULL: there is no next section. */
 static const char *next_name(Elf *elf, Elf_Scn **scn, GElf_Shdr *sh)
 {
 	const char *name;

@@ -9,20 +9,20 @@
 #include "report/report.h"
 
 struct fl_source {
-	int fd;				/* -1: what is wanted was read */
+	int fd;				/* -1: nothing more is read */
 	Elf *elf;
 	Dwfl *dwfl;
 	Dwfl_Module *module;
-	GElf_Addr bias;			/* of dwfl's addresses */
+	GElf_Addr bias;			/* of dwfl's addresses against the file's */
 };
 
 /* 0, or -1: there is no such file, or others may write it. */
 int fl_source_open(struct fl_source *, const char *path);
-/* Has it tables of lines, of a size that one reads? They are read then. */
+/* Has the source tables of lines, and not too much of .debug_*? Then they are read. */
 bool fl_source_has_lines(struct fl_source *);
-/* Are they in the file itself, and in no other? */
+/* Are its tables of lines in the file itself, and in no other? */
 bool fl_source_is_whole(struct fl_source *);
-/* Nothing more is read of it. */
+/* Say that nothing more is read of the file: its descriptor is closed. */
 void fl_source_rest(struct fl_source *);
 void fl_source_close(struct fl_source *);
 

@@ -2,7 +2,7 @@
  * store.c - read a recording back, whatever state its file is in.
  *
  * A file that is not a recording, is damaged, or was written by another version of
- * flick is told apart when it is opened; what one value is, where it is read
+ * flick is recognised when it is opened. Each value is checked where it is read
  * (query.c).
  */
 #include <ctype.h>
@@ -16,7 +16,7 @@
 
 #include "report/schema.h"
 
-#define TEXT 192			/* of FL_WHY, at most: a path has the rest */
+#define TEXT 192			/* at most so much of FL_WHY; the path has the rest */
 
 int fl_why(char why[FL_WHY], const char *path, const char *format, ...)
 {
@@ -42,7 +42,7 @@ const char *fl_reason(int err)
 	return err < 0 && err >= -4095 ? strerror(-err) : "no reason that is known";
 }
 
-/* What the system said, where SQLite has it from there. */
+/* What is wrong: in the system's words where SQLite has the error from there. */
 static const char *reason_of(sqlite3 *db)
 {
 	int code = sqlite3_errcode(db) & 0xff, err = sqlite3_system_errno(db);
@@ -53,7 +53,7 @@ static const char *reason_of(sqlite3 *db)
 	       sqlite3_errmsg(db);
 }
 
-/* The file that is being written has a name that nobody knows. */
+/* Nobody knows the name of a file that is being written: the directory is named instead. */
 int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 {
 	if (!text)
@@ -63,7 +63,7 @@ int fl_store_fail(const struct fl_store *s, char why[FL_WHY], const char *text)
 
 /* ---- names --------------------------------------------------------------------- */
 
-/* One more text behind `n`; false when there is no memory. */
+/* Add a copy of `text` behind the `n` texts; false: no memory. */
 static bool add_text(char ***texts, size_t *n, const char *text)
 {
 	if (fl_array_room(texts, *n, sizeof(**texts)))
@@ -72,7 +72,7 @@ static bool add_text(char ***texts, size_t *n, const char *text)
 	return (*texts)[*n] && ++*n;
 }
 
-/* Ids are dense, as they are written. */
+/* Ids are dense: they were written so. */
 static int load_functions(struct fl_store *s, char why[FL_WHY])
 {
 	struct fl_query q;
@@ -141,7 +141,8 @@ int fl_store_demangle(struct fl_store *s, enum fl_demangle how, char why[FL_WHY]
 
 /* ---- what is there ---------------------------------------------------------------- */
 
-/* The lock of who records, see save.c: where directories cannot be locked nobody has it. */
+/* Does a recorder hold the directory's lock (save.c)? Where directories cannot be locked it
+ * never does. */
 static bool is_recorded_into(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -162,7 +163,7 @@ enum fl_unfinished fl_store_unfinished(const struct fl_store *s)
 	       FL_INTERRUPTED;
 }
 
-/* There is no results file: what is there instead? */
+/* There is no results file: say what is there instead. */
 static void say_missing(const struct fl_store *s, char why[FL_WHY])
 {
 	const enum fl_unfinished left = fl_store_unfinished(s);
@@ -251,7 +252,7 @@ static char *line_of(struct fl_query *q, const char *here)
 	       NULL : line;
 }
 
-/* Files below the working directory go without it. */
+/* The path of a file below the working directory is shown without that directory. */
 int fl_store_lines(struct fl_store *s, const char *const **out, char why[FL_WHY])
 {
 	const char **lines = fl_store_own(s, calloc(s->n_functions + 1, sizeof(*lines)));
@@ -307,7 +308,7 @@ bool fl_store_has(struct fl_store *s, const char *result)
 	return false;
 }
 
-/* What it has instead, and how flick's own are had. */
+/* Say which results the store has instead, and how one of flick's own is recorded. */
 static int say_others(struct fl_store *s, const char *name, char why[FL_WHY])
 {
 	const bool ours = fl_analysis_find(name);
@@ -323,7 +324,7 @@ static int say_others(struct fl_store *s, const char *name, char why[FL_WHY])
 		      ours ? name : "");
 }
 
-/* The columns of result `name`, as they were stored. 0, or -1: they are damaged. */
+/* Read the columns of result `name`. 0, or -1: they are damaged. */
 static int load_columns(struct fl_store *s, const char *name, struct flick_rows *r)
 {
 	struct flick_column *columns = fl_store_own(s, calloc(FL_MAX_COLUMNS,
@@ -348,7 +349,8 @@ static int load_columns(struct fl_store *s, const char *name, struct flick_rows 
 	return fl_query_close(&q) || !fl_rows_are_good(r) ? -1 : 0;
 }
 
-/* A name in quotes alone would be a text where there is no such column. */
+/* Columns are written r."NAME": SQLite would read "NAME" as a text if there were no such
+ * column. */
 static char *select_of(const char *name, const struct flick_rows *r)
 {
 	char *sql = sqlite3_mprintf("SELECT ");

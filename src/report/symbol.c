@@ -1,13 +1,13 @@
 /*
  * symbol.c - which function stands at an ELF address, and on which line.
  *
- * Hides where names come from: .symtab or .dynsym of the file, and where that is one that
- * nobody else writes a separate debug file or .gnu_debugdata (source.c). Each file is read
- * once, into a row sorted by address; of several names for one address the best is shown,
- * and the others are known, too. Where a function has no name the tables for unwinding
- * still say where it begins, and stubs of the linkage table are named after the function
- * that they lead to, NAME@plt: both are read when such a place is met. What the loader chose
- * for a name (memcpy, by IFUNC) has that name, too.
+ * Hides where names come from: the file's .symtab or .dynsym or, if nobody else may write the
+ * file, a separate debug file or .gnu_debugdata (source.c). Each file is read once, into a
+ * row sorted by address; of several names for one address the best is shown, and the others
+ * are kept, too. Where a function has no name the tables for unwinding still say where it
+ * begins. A stub of the linkage table is named after the function that it leads to,
+ * NAME@plt. Frames and stubs are read when an address without a symbol is met. The function
+ * that the loader chose for a name (memcpy, by IFUNC) has that name, too.
  */
 #include <dlfcn.h>
 #include <libiberty/demangle.h>
@@ -26,7 +26,7 @@
 struct entry {
 	uint64_t address, size;
 	const char *linkage;		/* owned by obj, names or `cut` */
-	char *name;			/* demangled at first use; NULL: not yet, or is not */
+	char *name;			/* demangled at first use; NULL: not yet */
 	uint32_t len;			/* of linkage */
 	uint32_t rank;			/* lower is better */
 };
@@ -40,12 +40,12 @@ struct file {
 	char *path;
 	struct fl_obj obj;		/* has the names, or ... */
 	struct fl_source names;
-	bool has_names;			/* ... these have */
+	bool has_names;			/* ... `names` has them */
 	struct lines *lines;		/* NULL: not asked for yet */
 	bool asked_frames;
-	struct frame *frames;		/* ascending; once they were asked for */
+	struct frame *frames;		/* ascending; filled by ask_frames() */
 	size_t n_frames;
-	struct entry *stubs;		/* ascending by address; as frames */
+	struct entry *stubs;		/* ascending by address; likewise */
 	size_t n_stubs;
 	struct entry *entries;		/* ascending by address */
 	size_t n;
@@ -55,12 +55,12 @@ struct file {
 	size_t n_cut;
 };
 
-/* A file's table of lines, as large as all else in it. */
+/* A file's table of lines, which is as large as all the rest of the file. */
 struct lines {
-	pthread_mutex_t lock;		/* of all here, and of what libdw makes of it */
-	bool is_read;			/* it was looked for; is_there: it has one, ... */
+	pthread_mutex_t lock;		/* of this struct and of libdw's data for it */
+	bool is_read;			/* the table was looked for; is_there: found, ... */
 	bool is_there, is_own;		/* ... in the file itself, whole */
-	struct fl_source source;	/* open where it is there */
+	struct fl_source source;	/* open when is_there */
 };
 
 struct fl_symbols {
@@ -71,8 +71,7 @@ struct fl_symbols {
 
 /* ---- reading a file ------------------------------------------------------- */
 
-/* Global before weak before local, before what was chosen; the address itself is the first
- * key. */
+/* Entries of one address are in the order global, weak, local, chosen by the loader. */
 enum { WORST = 3 };
 
 static uint32_t rank_of(unsigned char info)
@@ -97,7 +96,8 @@ static int compare_entries(const void *x, const void *y)
 	return a->linkage == b->linkage ? 0 : strcmp(a->linkage, b->linkage);
 }
 
-/* Without memory for others there are none. */
+/* Keep the best entry of each address in `entries`, and move others to `others`, as far as
+ * there is memory for them. */
 static void keep_best(struct file *f)
 {
 	struct entry *e = f->entries;
@@ -119,7 +119,7 @@ static bool is_function(unsigned char info, unsigned section)
 	return section != SHN_UNDEF && (type == STT_FUNC || type == STT_GNU_IFUNC);
 }
 
-/* `memcpy@@GLIBC_2.14` is memcpy: what stands behind is the linker's. NULL: no memory. */
+/* `memcpy@@GLIBC_2.14` is memcpy: the version behind it is the linker's. NULL: no memory. */
 static const char *cut_version(struct file *f, const char *name, size_t *len)
 {
 	const char *mark = memchr(name, '@', *len);
@@ -133,8 +133,8 @@ static const char *cut_version(struct file *f, const char *name, size_t *len)
 	return f->cut[f->n_cut] ? f->cut[f->n_cut++] : NULL;
 }
 
-/* Which function is chosen for a name, of several, this machine's loader says, if the file is
- * one that it has loaded for this process, too. 0: it is not known. */
+/* The address of the function that is chosen for an IFUNC's name on this machine. The loader
+ * tells it for a file that it has loaded for this process, too. 0: it is not known. */
 static uint64_t chosen_for(const struct file *f, const char *name)
 {
 	void *library = dlopen(f->path, RTLD_LAZY | RTLD_NOLOAD);
@@ -160,7 +160,7 @@ static int put_entry(struct file *f, const struct entry *e)
 	return 0;
 }
 
-/* A name that nobody reads is none. 0 or -ENOMEM. */
+/* Names that are longer than anybody reads are left out. 0 or -ENOMEM. */
 static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t size,
 		     unsigned char info)
 {
@@ -197,7 +197,7 @@ static bool has_symtab(const struct fl_obj *o)
 	return false;
 }
 
-/* What libdwfl knows of one's own file: it looks further. */
+/* Take the symbols that libdwfl knows for one's own file: it looks into other files, too. */
 static void take_known(struct file *f)
 {
 	int n = dwfl_module_getsymtab(f->names.module);
@@ -253,8 +253,8 @@ static struct file *file_of(struct fl_symbols *s, const char *path)
 
 /* ---- names as people write them --------------------------------------------- */
 
-/* A short name may stand for one that fills all memory: what is too long is given
- * up from within. */
+/* A short mangled name may stand for one that would fill all memory: put_plain() breaks off
+ * the demangler when the text gets too long. */
 struct plain {
 	jmp_buf too_long;
 	size_t n;
@@ -272,7 +272,7 @@ static void put_plain(const char *text, size_t n, void *arg)
 	p->n += n;
 }
 
-/* Its older names are C++'s, and end with a hash. */
+/* Older names of Rust are mangled as C++ names that end with a hash. */
 static bool may_be_rust(const char *linkage)
 {
 	return linkage[1] == 'R' || strstr(linkage, "17h");
@@ -289,7 +289,7 @@ static bool fill_plain(struct plain *p, const char *linkage, int options)
 	return cplus_demangle_v3_callback(linkage, options, put_plain, p);
 }
 
-/* C's names need no look at all. */
+/* Names of C need not be given to a demangler. */
 static bool may_be_mangled(const char *linkage)
 {
 	return *linkage == '_' && (linkage[1] == 'Z' || linkage[1] == 'R' ||
@@ -301,7 +301,8 @@ bool fl_symbols_is_plain(const char *linkage)
 	return !may_be_mangled(linkage);
 }
 
-/* NULL: it is none of C++ or Rust, or too long. Of a stub what is before its @plt. */
+/* The name demangled, where of a stub's name only the part before its @plt is; NULL: it is no
+ * name of C++ or Rust, or too long. */
 static char *demangle(const char *linkage, int options)
 {
 	struct plain *p = may_be_mangled(linkage) ? malloc(sizeof(*p)) : NULL;
@@ -338,7 +339,7 @@ static const char *name_of(struct entry *e)
 
 /* ---- looking up ------------------------------------------------------------ */
 
-/* One of assembly may have none. */
+/* A function of assembly may have no size: it counts as 1. */
 static uint64_t size_of(const struct entry *e)
 {
 	return e->size ? e->size : 1;
@@ -368,7 +369,7 @@ static int take_stub(void *arg, const char *function, uint64_t at, uint64_t size
 	return 0;
 }
 
-/* Once a file; what cannot be read has none. */
+/* Read a file's frames and stubs, once; a file that cannot be read has none. */
 static void ask_frames(struct file *f)
 {
 	struct fl_module m;
@@ -387,7 +388,7 @@ static void ask_frames(struct file *f)
 	fl_obj_unlay(&m);
 }
 
-/* Of a stripped program nearly all functions are asked for by their frames. */
+/* Nearly all functions of a stripped program are found by frames, so these are read, too. */
 void fl_symbols_load(struct fl_symbols *s, const char *path)
 {
 	struct file *f = file_of(s, path);
@@ -506,7 +507,7 @@ const char *fl_symbols_linkage(struct fl_symbols *s, const char *path, uint64_t 
 	return e ? e->linkage : NULL;
 }
 
-/* Its tables are read, and it is let go of. */
+/* Read the tables of lines, and close the file's descriptor. */
 static void read_lines(struct lines *l, const char *path)
 {
 	l->is_read = true;
@@ -530,7 +531,7 @@ static struct lines *make_lines(void)
 	return NULL;
 }
 
-/* Read, and locked; NULL: no memory. Once a file. */
+/* The lines of a file, locked; they are read at the first call. NULL: no memory. */
 static struct lines *lock_lines(struct fl_symbols *s, const char *path)
 {
 	struct lines *l = NULL;
@@ -560,7 +561,7 @@ static void close_lines(struct lines *l)
 	free(l);
 }
 
-/* What libdw makes for one line of a source it keeps for all. */
+/* libdw keeps the name of a source file until the source is closed, so no copy is made. */
 const char *fl_symbols_line(struct fl_symbols *s, const char *path, uint64_t at,
 			    int *line)
 {

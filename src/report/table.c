@@ -48,7 +48,7 @@ const char *fl_sheet_title(const struct fl_sheet *s, size_t column)
 		return name;
 	if (s->sampled)			/* all of them, or those that were timed */
 		return fl_sheet_column(s->result, "sampled") < 0 ? "samples" : name;
-	/* Of a function all are counted between windows, of what calls it they are not. */
+	/* Between windows all calls of a function are counted, but not by caller. */
 	return s->estimated && strcmp(s->name, "latency") ? "estimated_calls" : name;
 }
 
@@ -77,7 +77,7 @@ const char *fl_sheet_text(const struct fl_sheet *s, size_t column, uint64_t cell
 {
 	const bool is_function = s->result->columns[column].type == FLICK_COL_FUNCTION;
 
-	if (cell == FLICK_NONE)		/* of a tree: what stands above is not known */
+	if (cell == FLICK_NONE)		/* in a tree: what stands above is not known */
 		return is_function && fl_sheet_typed(s->result, FLICK_COL_PARENT) >= 0 ?
 		       "[...]" : "-";
 	return is_function ? fl_sheet_function(s, cell) : (const char *)(uintptr_t)cell;
@@ -128,8 +128,8 @@ void fl_sheet_put_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row,
 
 #define MAX_KEYS 16
 
-/* Of rows that are equal the one with more time is first, in all or in itself, or with more
- * calls; then by name. Texts go up, numbers down. */
+/* Rows that are equal by the keys asked for are ordered by total time, self time, calls, and
+ * then by name. Texts go up, numbers down. */
 struct order {
 	const struct fl_sheet *sheet;
 	struct key {
@@ -145,7 +145,7 @@ static int compare_numbers(const struct key *k, uint64_t u, uint64_t v)
 		return 0;
 	if (u == FLICK_NONE || v == FLICK_NONE)
 		return u == FLICK_NONE ? 1 : -1;
-	if (k->is_change) {			/* up or down: the larger change */
+	if (k->is_change) {			/* the larger change is first, up or down */
 		u = u / 2 + u % 2;
 		v = v / 2 + v % 2;
 	}
@@ -203,7 +203,8 @@ struct kin {
 	uint32_t first, next, parent;
 };
 
-/* In the order of the rows; a parent that is not there makes a root. */
+/* Siblings keep the order of the rows; a row whose parent is missing becomes a root. Returns
+ * the first root. */
 static uint32_t link_rows(const struct flick_rows *r, struct kin *kin, uint32_t *row_of)
 {
 	int id = fl_sheet_typed(r, FLICK_COL_ID);
@@ -225,8 +226,8 @@ static uint32_t link_rows(const struct flick_rows *r, struct kin *kin, uint32_t 
 	return roots;
 }
 
-/* Copy the rows, each above what is below it. A damaged tree's circles have no
- * way to a root and are left out. */
+/* Copy the rows, each before the rows below it in the tree. Circles in a damaged tree cannot
+ * be reached from a root and are left out. */
 static size_t walk(const struct fl_sheet *s, const struct kin *kin, uint32_t at,
 		   uint64_t *cells)
 {
@@ -352,7 +353,7 @@ size_t fl_print_character(FILE *to, const char *text, size_t *columns)
 	return 1;
 }
 
-/* Nearly all names are ASCII: they go as a whole. */
+/* Nearly all names are ASCII: runs of ASCII are written as a whole. */
 size_t fl_print_plain(FILE *to, const char *text)
 {
 	size_t columns = 0, n;

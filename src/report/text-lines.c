@@ -6,7 +6,7 @@
 
 #include "report/table.h"
 
-/* Where functions look alike, of each. */
+/* Print the function's module, if functions of the sheet look alike. */
 static void print_module(FILE *to, const struct fl_sheet *s, uint64_t function,
 			 const char *before, const char *behind)
 {
@@ -51,7 +51,7 @@ static int bucket_of(uint64_t from)
 	return from ? 64 - __builtin_clzll(from) : 0;
 }
 
-/* The counts of one function's rows; returns how many rows they are. */
+/* Add up the counts of one function's rows. Returns how many rows these are. */
 static size_t gather(const struct flick_rows *r, size_t first, uint64_t n[BUCKETS])
 {
 	const uint64_t *row = r->cells + first * r->n_columns;
@@ -101,8 +101,8 @@ static uint64_t print_buckets(FILE *to, uint64_t n[BUCKETS])
 	return all;
 }
 
-/* As funclatency: of all calls that ended, so that average times count is the total,
- * also where they lay in one another. */
+/* As funclatency does, take all calls that ended, also calls inside one another: so average
+ * times count is the total. */
 static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function, uint64_t n)
 {
 	const struct flick_rows *r = s->result;

@@ -1,8 +1,8 @@
 /*
  * text.c - a table to read, in uftrace's look.
  *
- * Hides how wide columns are: as wide as what is in them, and where a terminal has no
- * room for that and for names, which columns it does without.
+ * Hides how wide columns are, and which are left out: a column is as wide as its cells, and
+ * some are dropped where a terminal has no room for all of them and for names.
  */
 #include <ctype.h>
 #include <string.h>
@@ -49,7 +49,8 @@ void fl_text_time(char out[32], uint64_t ns)
 	snprintf(out, 32, "%3u.%03u %s", (unsigned)(ns / u->ns), thousandths(ns, u), u->name);
 }
 
-/* In four digits, as tables have it: "12.41 us", TIME characters, but of many hours. */
+/* A time in four digits, as tables have it: "12.41 us". That is TIME characters, except for
+ * very many hours. */
 static void short_time(char out[32], uint64_t ns)
 {
 	static const unsigned cut[] = { 1000, 100, 10, 1 };
@@ -95,7 +96,7 @@ static void print_change(char out[32], uint64_t cell, int type)
 
 /* ---- titles ------------------------------------------------------------------- */
 
-/* What a column is called; those that are not here go by their own names. */
+/* Titles of columns; a column that is not here has its own name as title. */
 static const struct {
 	const char *column, *title;
 } titles[] = {
@@ -134,14 +135,14 @@ enum {
 	TIME = 8, SHARE = 6,		/* columns that a cell takes */
 	GAP = 2,
 	MAX_WIDTH = 40, MIN_WIDTH = 16,	/* of a text that is not the last */
-	NAME_WIDTH = 30,		/* what a name has, if it is as long */
+	NAME_WIDTH = 30,		/* that a name gets, if it is as long */
 	MAX_INDENT = 40,		/* levels of a tree that are indented */
 };
 
 struct layout {
-	struct fl_sheet sheet;		/* without what there is no room for */
-	int width[FL_MAX_SHOWN];	/* of s->shown; 0: as it comes */
-	size_t left;			/* columns for the last one, a text; 0: any */
+	struct fl_sheet sheet;		/* without the columns there is no room for */
+	int width[FL_MAX_SHOWN];	/* of sheet.shown; 0: as long as the text is */
+	size_t left;			/* columns of the terminal for the last text; 0: any */
 	uint8_t dropped[FL_MAX_SHOWN];
 	size_t n_dropped;
 };
@@ -156,7 +157,7 @@ static bool ends_in_text(const struct fl_sheet *s)
 	return s->n_shown && is_text(s, s->shown[s->n_shown - 1]);
 }
 
-/* A tree's functions stand below one another; their modules and lines are a list. */
+/* How deep a cell is indented: only a tree's functions are, not their modules and lines. */
 static uint32_t depth_in(const struct fl_sheet *s, size_t c, size_t row)
 {
 	const struct flick_column *column = s->result->columns + c;
@@ -165,7 +166,7 @@ static uint32_t depth_in(const struct fl_sheet *s, size_t c, size_t row)
 	return s->depth && is_place ? s->depth[row] : 0;
 }
 
-/* Of the widest text in a column, but no more than `most`; with its indentation. */
+/* The width of the widest text in a column, with its indentation, but at most `most`. */
 static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
 {
 	const struct flick_rows *r = s->result;
@@ -181,7 +182,7 @@ static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
 	return longest < most ? longest : most;
 }
 
-/* Of numbers: the largest one's digits, and what stands before it. */
+/* The width of a column of numbers: the largest one's digits, and the marks before it. */
 static int digits_of(const struct fl_sheet *s, size_t c)
 {
 	const struct flick_rows *r = s->result;
@@ -203,7 +204,7 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 	return marks + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
 }
 
-/* Of a time. */
+/* The mark before a time. */
 static const char *mark_of(const struct fl_sheet *s, size_t row, size_t c)
 {
 	return fl_sheet_is_open(s, row, c) ? ">" : fl_sheet_is_estimate(s, row, c) ? "~" : "";
@@ -218,7 +219,7 @@ static bool has_mark(const struct fl_sheet *s, size_t c)
 	return i < s->result->n_rows;
 }
 
-/* Of texts only the last one may be as long as it likes. */
+/* The width of a column. A text is limited here; the last one is not, see lay_out(). */
 static int width_of(const struct fl_sheet *s, size_t c)
 {
 	char title[64];
@@ -239,7 +240,7 @@ static int width_of(const struct fl_sheet *s, size_t c)
 	return own > width ? own : width;
 }
 
-/* What a line of the terminal leaves for the last column: at least one. */
+/* The room that a line of the terminal leaves for the last column: at least 1. */
 static size_t columns_left(const struct layout *l)
 {
 	size_t used = 0;
@@ -259,7 +260,7 @@ static void drop(struct layout *l, size_t i)
 	memmove(l->width + i, l->width + i + 1, (s->n_shown - i) * sizeof(*l->width));
 }
 
-/* Does without one of flick's own that says nothing: 0, or not known, in all rows. */
+/* Drop a column of flick's own that says nothing: it is 0, or not known, in all rows. */
 static bool drop_nothing(struct layout *l)
 {
 	const struct fl_sheet *s = &l->sheet;
@@ -273,7 +274,7 @@ static bool drop_nothing(struct layout *l)
 	return false;
 }
 
-/* Does without one that is asked for least, of those that flick knows; false: there is none. */
+/* Drop the column that people need least, of those that flick knows; false: there is none. */
 static bool drop_least(struct layout *l)
 {
 	static const char *const least[] = { "sampled", "counted", "p50_ns", "p99_ns",
@@ -413,9 +414,9 @@ static void print_row(FILE *to, const struct layout *l, size_t row)
 	fputc('\n', to);
 }
 
-/* ---- what is said around them -------------------------------------------------- */
+/* ---- what is said around rows -------------------------------------------------- */
 
-/* Lines, indented, each folded at a terminal's width. */
+/* Print lines, indented, each folded at the terminal's width. */
 static void print_said(FILE *to, const struct fl_sheet *s, const char *text)
 {
 	size_t at = 0;

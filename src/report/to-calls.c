@@ -5,13 +5,13 @@
  *	            [  4711] |   node() {
  *	   1.204 us [  4711] |   } /" node "/	(as a comment of C)
  *
- * Where a call stands, and whether it is shown, is in its mark; so nothing is kept but
- * calls that are open, and lines that wait. A call is one line if nothing shown lies in
- * it, which is known at its end: it is held until then, or until something does.
+ * A call's mark says how deep the call is and whether it is shown, so only open calls and
+ * waiting lines are kept. A call is one line if no shown call lies in it. That is known at
+ * its end: the call is held until then, or until a call in it is shown.
  *
- * A trace has a thread's events in order, but pieces of threads in turn. Lines wait
- * until WAITING of them do, then the earliest is written: threads whose events lie no
- * further apart in the file are merged by time, others come late.
+ * A trace has a thread's events in order, but pieces of threads in turn. Up to WAITING
+ * lines wait; then the earliest is written. So threads whose events lie no further apart in
+ * the file are merged by time; lines of others come late.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,12 +22,12 @@
 #define WAITING (1u << 19)
 #define MAX_INDENT 100			/* levels */
 
-/* A mark; 0 above a thread's first call. */
+/* The mark of a call; 0 above a thread's first call. */
 #define DEPTH(mark) ((uint32_t)(mark) & 0xffffff)	/* calls shown above and with it */
-#define IN_ROOT (1u << 24)		/* -F names it, or one above */
-#define HIDDEN (1u << 25)		/* -N does */
+#define IN_ROOT (1u << 24)		/* -F names the call, or one above */
+#define HIDDEN (1u << 25)		/* -N names the call, or one above */
 #define SHOWN (1u << 26)
-#define SERIAL 32			/* shift: tells it from others that are held */
+#define SERIAL 32			/* shift: the number of a held call */
 
 enum kind { BEGINS, ENDS, WHOLE, LEFT, NEVER_BEGAN };
 
@@ -51,7 +51,7 @@ struct thread {
 	uint64_t key;			/* of its last line */
 	struct held *held;		/* outermost first */
 	uint32_t n_held;
-	struct line *first, **last;	/* that wait; first NULL: it is in no heap */
+	struct line *first, **last;	/* waiting; first NULL: thread is not in the heap */
 };
 
 struct calls {
@@ -69,7 +69,8 @@ struct calls {
 	bool any;			/* a line was written */
 };
 
-/* Analyses have no argument but a text; these come one at a time. */
+/* An analysis takes no argument but a text, so its state waits here while it opens; one
+ * analysis opens at a time. */
 static struct calls *opening;
 
 /* ---- a line ------------------------------------------------------------------------ */
@@ -322,7 +323,7 @@ static int hold(struct thread *t, uint32_t function, uint32_t depth, uint64_t be
 	return 0;
 }
 
-/* What is held has something in it. */
+/* Write the begins of the `n` outermost held calls: a call in them is shown. */
 static int release(struct calls *c, struct thread *t, uint32_t n)
 {
 	int err = 0;
@@ -335,7 +336,8 @@ static int release(struct calls *c, struct thread *t, uint32_t n)
 	return err;
 }
 
-/* How many are held with this one, which may not be the last (contexts); 0: it is not. */
+/* 1 + the index of the held call `serial`, which need not be the innermost (contexts); 0: no
+ * such call is held. */
 static uint32_t find_held(const struct thread *t, uint32_t serial)
 {
 	uint32_t n = t->n_held;
@@ -381,7 +383,8 @@ static int enter(void *state, const struct flick_call *call, void **mark, void *
 	return err;
 }
 
-/* Of one that was left nobody knows when. */
+/* Nobody knows when a call ended that was left without a return: its line has the time of
+ * the thread's last line. */
 static int end_call(struct calls *c, struct thread *t, const struct flick_call *call,
 		    uint64_t m)
 {

@@ -2,21 +2,21 @@
  * to-chrome.c - the calls of a trace as Chrome's trace event format (JSON), for
  * chrome://tracing and Perfetto.
  *
- * An analysis of the trace writes each call when it ends, so a file of any size
- * takes no memory but for calls that are open. A call whose end was not seen is an instant.
+ * An analysis of the trace writes each call when it ends, so a file of any size takes memory
+ * only for calls that are open. A call whose end was not seen is an instant.
  *
- * INVARIANT	Of two slices of a thread one lies in the other, or they have nothing in
- *		common; both lie in the time that the recording took.
+ * INVARIANT	Two slices of a thread have no time in common, or one lies in the other;
+ *		all slices lie in the time that the recording took.
  * WHY		Begins and ends are read from a clock of the thread's own, in the order in
- *		which they came: the time so far less what the thread's probes took so
- *		far, and what it waited for its ring. It stands still where more would be
- *		taken out than has passed. A call that ends while a newer one is open has
- *		another stack (a coroutine): it is an asynchronous pair, which no slice
- *		has to hold.
+ *		which they came. The clock shows the time so far, less the time that the
+ *		thread's probes took and that it waited for its ring. The clock stands
+ *		still where more would be taken out than has passed. A call that ends
+ *		while a newer one is open has another stack (a coroutine): it becomes an
+ *		asynchronous pair, which need not lie in any slice.
  *
- * It is a hundred bytes a call, so how large the file will be is estimated before it is
- * written. Where it has a limit, no call is written that began after it was reached: what
- * is there is all of the first part of the time, but for what other threads bring late.
+ * A call takes a hundred bytes, so the file's size is estimated before the file is written.
+ * If the size has a limit, calls that began after it was reached are not written: the file
+ * has all of the first part of the time, except calls that other threads bring late.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -40,20 +40,20 @@ struct clock {		/* a thread's */
 /* What the analysis writes; dumps come one at a time. */
 static struct {
 	struct fl_dump *dump;
-	const struct fl_span *span;	/* NULL: all */
+	const struct fl_span *span;	/* NULL: the whole trace */
 	double ns_per_tick;
 	uint64_t start;
 	const struct fl_thread *threads;
 	uint32_t n_threads;
 	uint64_t n;			/* events written */
 	uint64_t bytes;			/* of them */
-	uint64_t until;			/* ticks: the limit was reached; 0: not yet */
+	uint64_t until;			/* tsc at which the limit was reached; 0: not yet */
 	struct clock *clocks;		/* index: thread */
 	uint32_t n_clocks;
 	uint64_t n_pairs;		/* asynchronous */
 } out;
 
-/* Bytes count where they are made: what it writes to may not know where it is. */
+/* Bytes are counted here, because the output may be a pipe, which has no position. */
 __attribute__((format(printf, 1, 2)))
 static void put(const char *format, ...)
 {
@@ -85,7 +85,7 @@ static uint64_t ns_of(uint64_t ticks)
 	return (uint64_t)((double)ticks * out.ns_per_tick + 0.5);
 }
 
-/* In microseconds, to the last nanosecond: what is rounded by itself would not nest. */
+/* In microseconds, to the last nanosecond: times that are rounded one by one would not nest. */
 static void print_time(const char *key, uint64_t ns)
 {
 	put(",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
@@ -116,7 +116,7 @@ static struct clock *clock_of(uint32_t thread)
 	       NULL : &out.clocks[thread];
 }
 
-/* `tsc`, less what probes took before: never less than it was. */
+/* The clock at `tsc`, less the `probes` ticks that probes took before; it never goes back. */
 static uint64_t read_clock(struct clock *c, uint64_t tsc, uint64_t probes)
 {
 	uint64_t now = tsc > out.start + probes ? tsc - out.start - probes : 0;
@@ -139,7 +139,7 @@ static int enter(void *state, const struct flick_call *call, void **mark, void *
 	return 0;
 }
 
-/* When it began; `crosses`: newer ones are open. */
+/* Take a call from the open ones. Returns when it began; `crosses`: newer calls are open. */
 static uint64_t close_call(struct clock *c, const void *mark, bool *crosses)
 {
 	size_t i = c->n_open - 1;
@@ -166,7 +166,8 @@ static int thread_end(void *state, uint32_t thread, void **root)
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
-/* Calls are told when they end: those that began before the limit are still written. */
+/* Did the call begin after the limit was reached? Calls come when they end, so calls that
+ * began before that are still written. */
 static bool is_beyond(const struct flick_call *call)
 {
 	if (out.dump->limit && !out.until && out.bytes >= out.dump->limit)
@@ -177,7 +178,7 @@ static bool is_beyond(const struct flick_call *call)
 	return true;
 }
 
-/* Nothing says what holds it. */
+/* A pair need not lie in another event of its thread. */
 static void print_pair(const char *name, uint32_t thread, uint64_t begin, uint64_t end)
 {
 	out.n_pairs++;
@@ -254,8 +255,8 @@ static const struct flick_analysis analysis = {
 
 /* ---- how large it will be --------------------------------------------------------------- */
 
-/* Average bytes of a function's name, by how often a result says that it was called; each
- * once where none does. */
+/* The average length of a function's name. A function counts as often as a result says that
+ * it was called; every function counts once if no result says so. */
 static double name_bytes(struct fl_store *s)
 {
 	static const char *const results[] = { "latency", "counts" };
@@ -285,7 +286,7 @@ static double name_bytes(struct fl_store *s)
 	return calls > 0 ? bytes / calls : bytes;
 }
 
-/* Two events are a call, of so many letters beside its name. */
+/* Two events make a call, which takes LETTERS bytes beside its name. */
 static uint64_t estimate(struct fl_store *s)
 {
 	enum { LETTERS = 72 };
@@ -305,7 +306,7 @@ static int write_chrome(struct fl_dump *d)
 	struct fl_span span;
 	int status;
 
-	/* Beside a trace all sites are kept: without one the view is not whole. */
+	/* Only a recording with a trace keeps all sites, so look for the trace first. */
 	if (fl_trace_check(d->dir, d->why) || fl_store_view(d->store, &view, d->why) ||
 	    fl_store_threads(d->store, &out.threads, &out.n_threads, d->why) ||
 	    fl_store_number(d->store, "start_tsc", &out.start, d->why) ||

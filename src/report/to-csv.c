@@ -1,13 +1,13 @@
 /*
- * to-csv.c - comma-separated values (RFC 4180), every column; unknown is empty. Of a
- * name only what can be printed is, so a row is a line.
+ * to-csv.c - comma-separated values (RFC 4180), every column; an unknown cell is empty. A
+ * name's unprintable characters are written as \xNN, so a row is a line.
  */
 #include <string.h>
 
 #include "report/table.h"
 
-/* What a spreadsheet would take for a formula is made none, as OWASP proposes: names
- * of functions do not begin so, but for those of some that want to. */
+/* Would a spreadsheet take the text for a formula? Then a ' goes before it, as OWASP
+ * proposes. Names of functions begin so only if somebody wants them to. */
 static bool is_formula(const char *text)
 {
 	return *text && strchr("=+-@", *text);

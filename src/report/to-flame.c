@@ -2,9 +2,9 @@
  * to-flame.c - a flame graph: one SVG that needs nothing else, with a script in
  * it that searches and zooms (flame.js).
  *
- * A frame is a calling context; it is as wide as the time in it, and stands on
- * the one that called it. Times add up from self times, so what is not known
- * (calls without a known end) leaves no gaps.
+ * A frame is a calling context; it is as wide as the time in it, and stands on its
+ * caller's frame. Times add up from self times, so times that are not known (calls
+ * without a known end) leave no gaps.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #define BOTTOM 12
 #define ROW 17
 #define MAX_DEPTH 600			/* deeper frames are not drawn */
-#define FINEST 20000			/* of the whole: a tenth of a pixel of a wide window */
+#define FINEST 20000			/* part of the whole that is drawn: 0.1 pixel if wide */
 
 /* flame.js, with a NUL behind it. */
 __asm__(".pushsection .rodata\n"
@@ -38,7 +38,7 @@ struct flame {
 	const struct fl_sheet *tree;
 	struct place *places;
 	uint64_t total;
-	uint32_t deepest;		/* of what is wide enough to be seen */
+	uint32_t deepest;		/* depth of frames that are wide enough to see */
 };
 
 /* ---- layout ----------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static bool is_seen(const struct flame *f, size_t i)
 	return f->places[i].w && f->places[i].w >= f->total / FINEST;
 }
 
-/* Children stand behind their parents: widths add up from the end. */
+/* Rows of children come after their parents' rows, so widths add up from the last row. */
 static void lay_out(struct flame *f)
 {
 	const struct flick_rows *r = f->tree->result;
@@ -90,7 +90,7 @@ static void lay_out(struct flame *f)
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/* As fl_character(), of those that can be in XML and are for people. */
+/* As fl_character(), but 0 also for characters that XML or people cannot have. */
 static size_t xml_character(const char *s)
 {
 	size_t n = fl_character(s);
@@ -119,7 +119,7 @@ static void print_xml(FILE *to, const char *s)
 
 /* ---- drawing ------------------------------------------------------------------------ */
 
-/* Warm, and the same for the same name. */
+/* A warm colour, the same for the same name. */
 static unsigned colour_of(const char *name)
 {
 	uint32_t h = 2166136261u;

@@ -8,7 +8,7 @@
 /* A recursion of any depth still gives lines that can be handled. */
 #define MAX_NAMES 1000
 
-/* What separates names cannot be in a name. */
+/* A ; separates names, so a ; in a name is written as : */
 static void print_name(FILE *to, const char *name)
 {
 	size_t columns = 0;

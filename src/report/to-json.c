@@ -5,7 +5,7 @@
 
 #include "report/table.h"
 
-/* As a number, in JSON's halves, where it is not to be printed. */
+/* A character that is not printable is written as \uNNNN, a large one as two halves. */
 static void put_character(FILE *to, const char *text, size_t n)
 {
 	uint32_t code = fl_code_point(text, n);

@@ -1,12 +1,11 @@
 /*
  * trace.c - the raw events of a recording: flick.data/trace.zst.
  *
- * Hides the file's form: a header, then one zstd stream of blocks, each a head
- * and records of one thread, in the order in which they were delivered. The
- * stream is flushed as it grows, and its last block says how many records there
- * are, so a file that was cut short is known as such and read up to there. How long a
- * thread waited for room in its ring stands before the records of that chunk; files of
- * version 1 do not say it.
+ * Hides the file's form: a header, then one zstd stream of blocks in the order of delivery.
+ * A block is a head and records of one thread. The stream is flushed as it grows, and its
+ * last block says how many records there are, so a file that was cut short is known as such
+ * and read up to the cut. A block before a batch's records says how long the thread waited
+ * for room in its ring; files of version 1 have no such blocks.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@
 
 #define MAGIC 0x3165636172746b66ull	/* "fktrace1" */
 #define LEVEL 1				/* the reader of events must not fall behind */
-#define FLUSH_BYTES (4u << 20)		/* of records, at most lost with the writer */
+#define FLUSH_BYTES (4u << 20)		/* of blocks: no more is lost when flick is killed */
 #define IN_BYTES (256u << 10)
 
 enum block_type { BLOCK_RECORDS = 1, BLOCK_THREAD_END, BLOCK_END, BLOCK_PAUSE };
@@ -32,8 +31,8 @@ struct header {
 
 struct block {
 	uint32_t type, thread;
-	uint64_t n;			/* records behind it; of END: in the whole file; of
-					 * PAUSE: fl_batch.paused of the records that follow */
+	uint64_t n;			/* records behind it; END: records in the file;
+					 * PAUSE: fl_batch.paused of the next block */
 };
 
 /* ---- writing --------------------------------------------------------------------- */
@@ -49,7 +48,7 @@ struct fl_trace {
 	int error;			/* errno of the first write that failed */
 };
 
-/* The results, which come last, need room as well: half the trace goes. */
+/* If the disk is full half the trace goes: the results, which come last, need room as well. */
 static void stop(struct fl_trace *t, int error)
 {
 	off_t size = lseek(t->fd, 0, SEEK_END);
@@ -156,7 +155,7 @@ int fl_trace_create(struct fl_trace **out, const char *dir, char why[FL_WHY])
 	return 0;
 }
 
-/* What is there when the disk is full stays: it can be read up to there. */
+/* A trace that the full disk cut short stays: it can be read up to there. */
 int fl_trace_save(struct fl_trace *t, char why[FL_WHY])
 {
 	put_block(t, (struct block){ BLOCK_END, 0, t->n }, NULL);
@@ -204,7 +203,7 @@ struct reader {
 	const char *damage;		/* NULL: none so far */
 };
 
-/* Nobody is waited for who might write into a pipe. */
+/* A pipe is refused at once, without waiting for a writer. */
 static int open_file(struct reader *r, char why[FL_WHY])
 {
 	uint64_t bytes;
@@ -240,7 +239,7 @@ static int open_reader(struct reader *r, char why[FL_WHY])
 	return r->stream && r->in && r->out ? 0 : fl_why(why, r->path, "out of memory");
 }
 
-/* More bytes behind what is there. False: there are none. */
+/* Decompress more bytes behind those in `out`. False: there are none. */
 static bool fill(struct reader *r)
 {
 	ZSTD_outBuffer out = { r->out, r->room, r->filled };
@@ -279,7 +278,7 @@ static bool need(struct reader *r, size_t bytes)
 	return true;
 }
 
-/* Another version's may have types that this one passes over. */
+/* Records of another version may have types that this one passes over. */
 static void feed_known(struct reader *r, struct fl_batch *b, const struct flick_record *of,
 		       size_t n, uint64_t *rest)
 {
@@ -303,8 +302,8 @@ static uint64_t pause_in_front(const struct reader *r, uint32_t thread)
 	return b->type == BLOCK_PAUSE && b->thread == thread ? b->n : 0;
 }
 
-/* A block's records, in pieces: its size is not to be trusted with memory. What
- * there is of a block that was cut short counts. */
+/* Feed a block's records in pieces, because no memory is spent on the size that an untrusted
+ * file claims. Records of a block that was cut short are fed, too. */
 static bool feed_records(struct reader *r, uint32_t thread, uint64_t n)
 {
 	const size_t size = sizeof(struct flick_record);
