@@ -5,14 +5,15 @@
  *	FDE: length | distance to its CIE | start | bytes | n | data | program
  *
  * Hides how these are laid out, in which encodings, and which operands an instruction
- * has. n and the data are there when the first letter is z; the others say what they are.
+ * has. n and the data are there when the first letter is z; the other letters say what the
+ * data is.
  */
 #include "obj/obj.h"
 
 enum { MOST_LETTERS = 8, NOP = 0 };	/* compilers write six at most */
-#define LONG_LENGTH 0xfffffff0		/* and above: the length has 64 bits, or is none */
+#define LONG_LENGTH 0xfffffff0		/* and above: the length has 64 bits, or is reserved */
 
-/* What stands in an entry behind its length; bad where none can be. */
+/* The bytes of an entry behind its length; bad where no entry can be. */
 static inline struct fl_in open_entry(const struct fl_module *m, uintptr_t at)
 {
 	struct fl_in in = fl_in_from(m, at);
@@ -111,14 +112,14 @@ bool fl_fde_read(struct fl_fde *f, const struct fl_module *m, uintptr_t at)
 
 enum operand {
 	NONE, OWN,			/* OWN: in the low bits of the instruction's byte */
-	LEB, UNITS,			/* UNITS: signed, and counted in the CIE's */
-	BLOCK,				/* of bytes, behind its length: an expression */
-	ADDRESS,			/* as FDEs have it */
-	BYTES				/* and more: so many */
+	LEB, UNITS,			/* UNITS: signed, times the CIE's data_align */
+	BLOCK,				/* bytes behind their length: an expression */
+	ADDRESS,			/* encoded as in FDEs */
+	BYTES				/* BYTES + n: n bytes */
 };
 
-/* Each instruction's name, register and value; no name: nobody knows it. Behind these the
- * three that have an operand of their own. */
+/* Each instruction's name, register and value; no name: the instruction is unknown. The last
+ * three are those that have an operand in their own byte. */
 static const struct {
 	uint8_t op, reg, value;
 } forms[FL_CFA_ADVANCE + 4] = {

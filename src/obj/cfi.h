@@ -2,8 +2,8 @@
  * cfi.h - the door's part for tables for unwinding: bytes of them, an entry of .eh_frame, an
  * instruction of its program, and what .gcc_except_table says of its calls.
  *
- * Hides lengths that lie. Who reads beyond the end gets zeros, and it is noted; whoever
- * uses the result looks once. Nothing here takes longer for what an entry says.
+ * Hides lengths that lie. A read beyond the end gives zeros and sets is_bad, at which the user
+ * of the result looks once. No entry can make anything here take longer by what it claims.
  */
 #ifndef FL_OBJ_CFI_H
 #define FL_OBJ_CFI_H
@@ -106,7 +106,7 @@ static inline int64_t fl_in_sleb(struct fl_in *in)
 	return (int64_t)(bits < 64 && v >> (bits - 1) & 1 ? v | ~0ull << bits : v);
 }
 
-/* A part of `in`, which goes on behind it. */
+/* A part of `in`; `in` goes on behind the part. */
 static inline struct fl_in fl_in_part(struct fl_in *in, uint64_t n)
 {
 	const unsigned char *p = fl_in_take(in, n);
@@ -114,13 +114,13 @@ static inline struct fl_in fl_in_part(struct fl_in *in, uint64_t n)
 	return p ? (struct fl_in){ .p = p, .end = p + n } : (struct fl_in){ .is_bad = true };
 }
 
-/* ... whose length stands at its head. */
+/* A part whose length stands at its head. */
 static inline struct fl_in fl_in_block(struct fl_in *in)
 {
 	return fl_in_part(in, fl_in_uleb(in));
 }
 
-/* A value in this encoding, without what it is relative to. */
+/* A value in this encoding; the base that it is relative to is not added. */
 static inline uint64_t fl_in_value(struct fl_in *in, uint8_t encoding)
 {
 	switch (encoding & 15) {
@@ -143,8 +143,8 @@ static inline uint64_t fl_in_value(struct fl_in *in, uint8_t encoding)
 	return 0;
 }
 
-/* An address; 0: none. Of a file that is only laid out, one that the loader would have
- * moved. Bad: an indirect one, or one from another base than where it stands. */
+/* An address; 0: none. In a file that is only laid out, an absolute one gets the bias that the
+ * loader would add. Bad: an indirect address, or one relative to anything but its own place. */
 static inline uintptr_t fl_in_pointer(struct fl_in *in, const struct fl_module *m,
 				      uint8_t encoding)
 {
@@ -162,33 +162,33 @@ static inline uintptr_t fl_in_pointer(struct fl_in *in, const struct fl_module *
 
 /* ---- an entry -------------------------------------------------------------------- */
 
-/* What many functions have in common. */
+/* The part of their entries that many functions have in common. */
 struct fl_cie {
 	uintptr_t at;
-	struct fl_in program;		/* what holds where a function begins */
+	struct fl_in program;		/* the rules where a function begins */
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t column;		/* of the return address */
 	uintptr_t personality;		/* 0: none */
-	uint8_t personality_how;	/* FL_PE_INDIRECT: there stands its address; or 0 */
+	uint8_t personality_how;	/* FL_PE_INDIRECT: its address stands there; or 0 */
 	uint8_t pointers, lsda;		/* encodings in its FDEs; lsda: or FL_PE_OMIT */
 	bool has_data;			/* FDEs have augmentation data */
-	bool is_signal;			/* it is of frames that the kernel makes */
+	bool is_signal;			/* the kernel makes such frames, for signals */
 	bool has_other_key;		/* AArch64: return addresses are signed with key B */
 };
 
-/* What one function has. */
+/* The entry of one function. */
 struct fl_fde {
 	const struct fl_module *m;
 	struct fl_cie cie;
 	uintptr_t start, end;
 	uintptr_t lsda;			/* 0: none; or FL_OBJ_UNKNOWN */
-	struct fl_in program;		/* what holds from which place on */
+	struct fl_in program;		/* the rules, and from which place on each holds */
 };
 
 /* ---- an instruction ------------------------------------------------------------- */
 
-/* DW_CFA_*; what several say in other forms has one name, and what nobody asks for another. */
+/* DW_CFA_*. Forms of one instruction share a name; FL_CFA_OTHER are those nobody asks for. */
 enum {
 	FL_CFA_SET_LOC = 0x01, FL_CFA_UNDEFINED = 0x07, FL_CFA_REMEMBER = 0x0a,
 	FL_CFA_RESTORE_STATE = 0x0b, FL_CFA_DEF = 0x0c, FL_CFA_DEF_REGISTER = 0x0d,
@@ -197,7 +197,7 @@ enum {
 };
 
 struct fl_cfi_insn {
-	const unsigned char *bytes;	/* to where its program goes on */
+	const unsigned char *bytes;	/* they end where the program goes on */
 	uint8_t op;
 	uint64_t reg;			/* 0 without; of two registers the first */
 	uint64_t value;			/* in bytes, or an address */
@@ -208,9 +208,9 @@ struct fl_cfi_insn {
 /* A function's table in .gcc_except_table. */
 struct fl_lsda {
 	uintptr_t start, end;		/* of the function */
-	uintptr_t pads;			/* what pads are counted from */
+	uintptr_t pads;			/* the base from which pads are counted */
 	uint8_t type_how;
-	uintptr_t types;		/* where they end */
+	uintptr_t types;		/* the end of the table of types */
 	uint8_t site_how;
 	struct fl_in sites;
 	struct fl_in actions;		/* to the end of what can be read */
@@ -221,7 +221,7 @@ struct fl_call_site {
 	uint64_t action;		/* 1 + where in the actions; 0 none */
 };
 
-/* False: it is not understood. */
+/* False: the table is not understood. */
 static inline bool fl_lsda_open(struct fl_lsda *l, const struct fl_module *m, uintptr_t lsda,
 				uintptr_t start, uintptr_t end)
 {
@@ -242,7 +242,7 @@ static inline bool fl_lsda_open(struct fl_lsda *l, const struct fl_module *m, ui
 	return !in.is_bad && !(l->site_how & (FL_PE_BASE | FL_PE_INDIRECT));
 }
 
-/* The next one. False: there is none, or sites are bad. */
+/* The next call site. False: there is none, or the table is bad. */
 static inline bool fl_lsda_next(struct fl_lsda *l, struct fl_call_site *s)
 {
 	struct fl_in *in = &l->sites;

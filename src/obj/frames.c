@@ -2,9 +2,9 @@
  * frames.c - where functions begin and end, and where exceptions land in them,
  * by the tables for unwinding.
  *
- * Hides .eh_frame_hdr (a sorted table of starts), which of an entry's instructions are
- * of its first row, and the call sites of .gcc_except_table. Stripped files have these
- * tables too.
+ * Hides .eh_frame_hdr (a sorted table of starts), which of an entry's instructions make
+ * its first row, and the call sites of .gcc_except_table. Stripped files have these
+ * tables, too.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@
 
 struct pair { int32_t start, fde; };	/* distances from the table */
 
-/* What the table at `ph` has. */
+/* Find the pairs of the table at `ph`; false: it is not understood. */
 static bool open_table(const struct fl_module *m, const Elf64_Phdr *ph, struct fl_in *pairs)
 {
 	struct fl_in in = { .p = fl_obj_bytes(m, m->bias + ph->p_vaddr, ph->p_memsz) };
@@ -55,7 +55,7 @@ int fl_obj_frames(const struct fl_module *m,
 		f.start = table + (uintptr_t)(intptr_t)pair.start;
 		f.fde = table + (uintptr_t)(intptr_t)pair.fde;
 		if (f.start < last || !fl_fde_read(&fde, m, f.fde) ||
-		    fde.start != f.start ||	/* else it is damaged */
+		    fde.start != f.start ||	/* the entry is damaged */
 		    __builtin_add_overflow(f.start, fde.end - fde.start, &f.end)) {
 			n_left++;
 			continue;
@@ -70,11 +70,11 @@ int fl_obj_frames(const struct fl_module *m,
 /* ---- the first row -------------------------------------------------------- */
 
 struct row {
-	uint64_t reg, offset;		/* the CFA is so far above that register */
+	uint64_t reg, offset;		/* the CFA is `offset` above register `reg` */
 	bool is_first;
 };
 
-/* As far as the first row goes. False: it is not understood. */
+/* Read a program to the end of its first row. False: it is not understood. */
 static bool read_first(struct row *r, const struct fl_fde *f, struct fl_in program)
 {
 	struct fl_cfi_insn i;
@@ -128,7 +128,7 @@ int fl_obj_pads(const struct fl_module *m, uintptr_t lsda, uintptr_t start, uint
 	int err = 0;
 
 	if (!fl_lsda_open(&l, m, lsda, start, end) || l.pads != start)
-		return FLE_TRUNCATED;		/* pads of another base: nobody's */
+		return FLE_TRUNCATED;		/* no compiler counts pads from elsewhere */
 	while (!err && fl_lsda_next(&l, &s)) {
 		if (s.from < last || s.from == s.to)
 			return FLE_TRUNCATED;

@@ -1,10 +1,10 @@
 /*
  * loader.c - what the loader tells debuggers, and a function of the C library's own.
  *
- * Hides who else has a function of that name. A sanitizer's stands before the C
- * library's, and must not be called before the sanitizer has begun, which is
- * after libflick.so; and one of the program's may have probes. So it is looked up in
- * the C library itself.
+ * Hides that others may have a function of the same name. A sanitizer's stands before the
+ * C library's, and must not be called before the sanitizer has begun, which is after
+ * libflick.so; and a function of the program's may have probes. So the function is looked
+ * up in the C library itself.
  */
 #include <link.h>
 #include <string.h>
@@ -27,7 +27,8 @@ const struct r_debug *fl_obj_loader(void)
 
 /* ---- a module that the loader has read ------------------------------------------ */
 
-/* The loader has put addresses in place of most of these. */
+/* The address that dynamic tag `tag` has. In most tags the loader has replaced the ELF address
+ * by the address in memory. */
 static const void *named(const struct link_map *m, int64_t tag)
 {
 	for (const Elf64_Dyn *d = m->l_ld; d->d_tag != DT_NULL; d++)
@@ -37,7 +38,7 @@ static const void *named(const struct link_map *m, int64_t tag)
 	return NULL;
 }
 
-/* Its loader is a file of its own. */
+/* Is it the C library, or the loader, which is a file of the C library's? */
 static bool is_c_library(const struct link_map *m)
 {
 	static const char library[] = "libc.so.", loader[] = "ld-linux";

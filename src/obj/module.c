@@ -225,7 +225,7 @@ static int tell_relas(const struct symbols *s, int64_t tag, int64_t size_tag,
 }
 
 /* Packed relative relocations: an address, then bit maps of the 63 words that
- * follow. What they fill holds its own addend. */
+ * follow. A word that they fill holds its own addend. */
 static int tell_relr(const struct fl_module *m, reloc_each *each, void *arg)
 {
 	enum { RELR_BYTES = 35, RELR = 36 };
@@ -324,8 +324,8 @@ static int add_bias(void *arg, uintptr_t pointer, uint32_t type, const char *nam
 	return fill_pointer(m, pointer, type, name, value + m->bias);
 }
 
-/* Tables are read while pointers are filled: a damaged file may let one overlap
- * the other, and then gets nonsense, still within its own memory. */
+/* Tables are read while pointers are filled: in a damaged file they may overlap. Then
+ * nonsense is filled in, but only into the module's own memory. */
 static void relocate(struct fl_module *m)
 {
 	struct symbols s;
@@ -385,11 +385,11 @@ void fl_obj_unlay(struct fl_module *m)
 
 /* ---- modules of this process ------------------------------------------------- */
 
-/* What the loader says of one, until it is looked at. */
+/* What the loader says of a module, until the module is looked at. */
 struct listed {
 	uintptr_t bias;
 	const Elf64_Phdr *ph;		/* in the module's own memory */
-	size_t n_ph, bytes;		/* of this, a multiple of 8 */
+	size_t n_ph, bytes;		/* of this and the name, a multiple of 8 */
 	char name[];
 };
 
@@ -412,7 +412,7 @@ static bool grow(struct fl_modules *l)
 	return true;
 }
 
-/* Nothing but notes: the loader's lock is held, and others wait for it. */
+/* Only take notes: the loader's lock is held, and others wait for it. */
 static int note(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -463,7 +463,7 @@ void fl_obj_unlist(struct fl_modules *l)
 	*l = (struct fl_modules){ 0 };
 }
 
-/* The program, which is the first one, stays. */
+/* The first module is the program, which stays anyway. */
 void fl_obj_keep(struct fl_modules *l)
 {
 	size_t kept = 0, bytes;
@@ -507,7 +507,7 @@ int fl_obj_open_module(struct fl_module *m)
 		m->file = (struct fl_obj){ 0 };
 	else if (!m->file.ph || m->file.eh->e_phnum != m->n_ph ||
 		 memcmp(m->file.ph, m->ph, m->n_ph * sizeof *m->ph))
-		fl_obj_close(&m->file);		/* another one stands in its place */
+		fl_obj_close(&m->file);		/* another file is in its place */
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
@@ -529,7 +529,7 @@ static int visit(struct fl_module *m, const char *name,
 	return err;
 }
 
-/* The first one is the program. */
+/* The first module is the program. */
 int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_module *),
 		void *arg)
 {
@@ -572,7 +572,7 @@ int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg)
 /* ---- without the loader ------------------------------------------------------- */
 
 struct around {
-	uintptr_t at, offset;		/* an address; what it is in its file */
+	uintptr_t at, offset;		/* an address; its offset in its file */
 	char *path;
 	size_t room;
 };
@@ -588,7 +588,7 @@ static int find_file(void *arg, const struct fl_mapping *m)
 	return m->inode != 0;
 }
 
-/* The segment that a byte of the file is loaded with says where the file is. */
+/* The segment that loads the file's byte at a->offset says where the file is. */
 static bool find_bias(struct fl_module *m, const struct around *a)
 {
 	for (size_t i = 0; i < m->n_ph; i++) {

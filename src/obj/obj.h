@@ -24,19 +24,19 @@ struct fl_obj {
 /* Map and check `path`. 0, -errno, FLE_NOTELF, FLE_TRUNCATED or FLE_MACHINE. */
 int fl_obj_open(struct fl_obj *, const char *path);
 void fl_obj_close(struct fl_obj *);
-/* READER: a regular file, without waiting; `is_own`: only root and this user write
- * it. A descriptor, or -errno, FLE_NOTELF. */
+/* READER: open a regular file, without waiting. `is_own`: it belongs to root or this user,
+ * and not everybody may write it. Returns a descriptor, -errno or FLE_NOTELF. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
 
-/* Section by name; false when absent or damaged. */
+/* The section called `name`; false when it is absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 
 /* The sections that have stubs of the linkage table; a file may lack any. */
 enum { FL_OBJ_STUBS = 4 };
 extern const char *const fl_obj_stubs[FL_OBJ_STUBS];
 
-/* Each symbol of .symtab, else of .dynsym; a name may be of any length. Stops at non-zero,
- * returns that. */
+/* Each symbol of .symtab, else of .dynsym; a name may be of any length. Stops when `each`
+ * returns non-zero and returns that. */
 int fl_obj_symbols(const struct fl_obj *,
 		   int (*each)(void *arg, const char *name, const Elf64_Sym *), void *arg);
 /* Each defined function of .symtab (else .dynsym); `value` is the ELF address.
@@ -58,52 +58,56 @@ struct fl_module {
 	const char *path;		/* "" when unknown */
 	struct fl_obj file;		/* may be all 0 when unreadable */
 	bool laid_out;			/* not loaded: GOT entries hold no addresses */
-	bool is_copy;			/* `file` goes with it */
+	bool is_copy;			/* `file` is freed with the module */
 	bool is_program;
 };
 
-/* The modules of this process, the program first, as the loader had them. list:
- * waits for the loader's lock, so the caller may hold none that anybody waits for who
- * has that one; not async-signal-safe. 0 or -ENOMEM. each: of those that are still
- * there, which is the caller's to know; `each` must not keep the pointers, and reads
- * their files itself. Stops at non-zero and returns it. each_kept: of those that the loader
- * has now; it unmaps none meanwhile, as its lock is held. */
+/* The modules of this process, the program first, as the loader had them when they were
+ * listed. */
 struct fl_modules {
 	char *bytes;			/* NULL: none is listed */
 	size_t room, n;
 	uint32_t unloads;		/* the caller's */
 };
+/* It waits for the loader's lock: the caller must hold no lock that a holder of the loader's
+ * may wait for. Not async-signal-safe. 0 or -ENOMEM. */
 int fl_obj_list(struct fl_modules *);
-/* Those that are listed are not unloaded any more. Who has gone meanwhile is not listed. */
+/* Listed modules are not unloaded from now on. A module that has gone meanwhile leaves the
+ * list. */
 void fl_obj_keep(struct fl_modules *);
 void fl_obj_unlist(struct fl_modules *);
+/* The caller must know that the listed modules are still loaded. `each` must not keep the
+ * pointers, and opens the modules' files itself. Stops at non-zero and returns it. */
 int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
 		void *arg);
+/* The same for the modules that the loader has now. Its lock is held, so it unmaps none
+ * meanwhile. */
 int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg);
-/* Open the file of one that `each` was given, which is then closed behind it; what is
- * no file of this module leaves m->file all 0. 0; -errno, there is no memory or
+/* Open the file of a module that `each` was given; it is closed when `each` returns. m->file
+ * is all 0 if there is no such file, or another module's. 0, or -errno: there is no memory or
  * descriptor now. */
 int fl_obj_open_module(struct fl_module *);
-/* The one whose file is mapped at `at`, without asking the loader; `path` is kept in
- * it, and m->file is to be closed. 0, -ENOENT, or as fl_obj_open(). */
+/* The module whose file is mapped at address `at`, found without the loader. m->path is
+ * `path`; the caller closes m->file. 0, -ENOENT, or as fl_obj_open(). */
 int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room);
-/* Where the loader tells debuggers what it does; NULL: it does not. */
+/* The struct in which the loader tells debuggers what it does; NULL: there is none. */
 const struct r_debug *fl_obj_loader(void);
-/* The C library's own function, whoever has another one of that name. In the first
- * constructor, or with the loader's lock. NULL: not found. */
+/* The C library's own function `name`, even if other modules have one of that name. To be
+ * called in the first constructor, or with the loader's lock. NULL: not found. */
 void *fl_obj_c_function(const char *name);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
-/* READER: a copy of a file that others may write (read.c): of its headers and symbols alone,
- * which m->file has then; of what it says of its code, too, laid out, without relocations, and
- * without the code but for stubs of linkage; or of all, laid out. As fl_obj_open(); -EFBIG. */
+/* READER: copy a file that others may write (read.c). SYMBOLS: only headers and symbols, into
+ * m->file. TABLES: also what the file says of its code, laid out without relocations; of the
+ * code itself only stubs of linkage. ALL: the whole file, laid out. As fl_obj_open(), or
+ * -EFBIG. */
 enum fl_obj_part { FL_OBJ_SYMBOLS, FL_OBJ_TABLES, FL_OBJ_ALL };
 int fl_obj_copy(struct fl_module *, const char *path, enum fl_obj_part);
-/* What was laid out or copied; a copy's file, too. */
+/* Free a module that was laid out or copied; of a copy m->file, too. */
 void fl_obj_unlay(struct fl_module *);
 
-/* What tells this build of a file from all others, where the linker has put it: false
- * without. build_id: in memory, file_id: in the file. */
+/* The build id, which tells this build of a file from all others; false: the linker put none
+ * in. fl_obj_build_id() finds it in the module's memory, fl_obj_file_id() in the file. */
 enum { FL_OBJ_ID = 32 };		/* bytes, the rest zero */
 bool fl_obj_build_id(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
 bool fl_obj_file_id(const struct fl_obj *, uint8_t id[FL_OBJ_ID]);
@@ -118,47 +122,47 @@ bool fl_obj_is_text(const struct fl_module *, uintptr_t a, size_t n);
 /* ... in bytes that nobody writes once the module is relocated? */
 bool fl_obj_is_constant(const struct fl_module *, uintptr_t a, size_t n);
 /* Each dynamic relocation that names a symbol, or R_*_RELATIVE (name ""), or
- * FL_ARCH_R_CHOOSE ("", and `value` is who chooses):
+ * FL_ARCH_R_CHOOSE ("", and `value` is the function that chooses):
  * `pointer` is the address it fills, `value` the symbol's address when defined in
  * this module (or the relative value), else 0. */
 int fl_obj_relocs(const struct fl_module *,
 		  int (*each)(void *arg, uintptr_t pointer, uint32_t type,
 			      const char *name, uintptr_t value), void *arg);
-/* The entry of a function at `fde` in .eh_frame (cfi.h); *f is all 0 before, or what was
- * read of the same module: a CIE is not read twice. False: it is not understood. */
+/* Read the entry of a function at `fde` in .eh_frame (cfi.h). *f must be all 0 before, or have
+ * an entry of the same module: a CIE is not read twice. False: it is not understood. */
 struct fl_fde;
 bool fl_fde_read(struct fl_fde *f, const struct fl_module *, uintptr_t fde);
-/* The next instruction that does something, of a program of this entry or of its CIE. False:
- * there is none, or the program is bad. */
+/* Take the next instruction, passing over NOPs, from a program of this entry or of its CIE.
+ * False: there is none, or the program is bad. */
 struct fl_in;
 struct fl_cfi_insn;
 bool fl_cfi_next(struct fl_in *program, const struct fl_fde *, struct fl_cfi_insn *);
-/* Each function range that .eh_frame_hdr knows, ascending; its entry in .eh_frame, and
- * where its table of exceptions is: 0 none, FL_OBJ_UNKNOWN. -ENOENT without; else how many
- * ranges are not understood, or what `each` returned when not 0. */
+/* Each range of a function that .eh_frame_hdr has, ascending, with its entry in .eh_frame, and
+ * with the address of its table of exceptions (0: none, or FL_OBJ_UNKNOWN). -ENOENT without
+ * .eh_frame_hdr; else what `each` returned if not 0, or how many ranges are not understood. */
 struct fl_obj_frame {
 	uintptr_t start, end, lsda, fde;
 };
 int fl_obj_frames(const struct fl_module *,
 		  int (*each)(void *arg, const struct fl_obj_frame *), void *arg);
 enum { FL_OBJ_UNKNOWN = 1 };
-/* What the frame is like where that range begins. */
+/* What the stack frame is like where a range begins. */
 enum fl_obj_begin {
-	FL_OBJ_CALLED,			/* as a function finds it that is called */
-	FL_OBJ_INSIDE,			/* as it is inside of one */
+	FL_OBJ_CALLED,			/* as a function that is called finds it */
+	FL_OBJ_INSIDE,			/* as it is inside a function */
 	FL_OBJ_FIRST,			/* nobody called: there is no return address */
 	FL_OBJ_SIGNAL,			/* the kernel's, of a signal handler */
 	FL_OBJ_ODD			/* not understood */
 };
 enum fl_obj_begin fl_obj_begins(const struct fl_module *, uintptr_t fde);
 /* Each part of the function [start, end) whose calls have a landing pad, ascending,
- * by the table at `lsda`. FLE_TRUNCATED when that is not understood. */
+ * by the table at `lsda`. FLE_TRUNCATED when the table is not understood. */
 int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintptr_t end,
 		int (*each)(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad),
 		void *arg);
 
-/* From now on the module that this is in is not unloaded. The program calls, from no
- * handler: the loader is asked. */
+/* From now on the module that flick is linked into is not unloaded. The loader is asked, so
+ * no handler may call this. */
 void fl_obj_stay(void);
 
 #include "obj/cfi.h"

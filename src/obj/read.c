@@ -3,10 +3,10 @@
  *
  * READER code: it stays out of the target.
  *
- * The reader may be root and who owns the file not. So it is opened without waiting
- * and must be a regular one, and nothing is mapped: a file that becomes shorter would
- * be SIGBUS, one that changes would be another one when it is looked at again. What
- * was read lies where the file has it, and is checked there as if it were mapped.
+ * The reader may be root and the file's owner not. So the file is opened without waiting,
+ * must be a regular one, and is not mapped: a mapped file that becomes shorter would raise
+ * SIGBUS, and a mapped file could change after it was checked. The bytes that were read lie
+ * at the file's own offsets, and are checked there as if they were mapped.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own)
 	return fd;
 }
 
-/* Bytes [at, at + n), as far as there are such: what cannot be read stays 0. */
+/* Read bytes [at, at + n) of the file; bytes that cannot be read stay 0. */
 static void take_to(char *to, int fd, uint64_t at, uint64_t n)
 {
 	while (n) {
@@ -60,7 +60,7 @@ static void take(struct fl_obj *o, int fd, uint64_t at, uint64_t n)
 		take_to((char *)(uintptr_t)o->bytes + at, fd, at, n);
 }
 
-/* All headers. */
+/* Read all headers. */
 static void take_headers(struct fl_obj *o, int fd)
 {
 	const Elf64_Ehdr *eh = o->eh;
@@ -83,7 +83,7 @@ static void take_headers(struct fl_obj *o, int fd)
 static int take_section(struct fl_obj *o, int fd, size_t i, uint64_t most)
 {
 	if (i >= o->n_sh)
-		return 0;			/* whoever wants it will see that */
+		return 0;			/* its user will find it missing */
 	if (o->sh[i].sh_size > most)
 		return -EFBIG;
 	take(o, fd, o->sh[i].sh_offset, o->sh[i].sh_size);
@@ -140,8 +140,8 @@ static int copy_part(struct fl_obj *out, int fd, uint64_t bytes, enum fl_obj_par
 
 const char *const fl_obj_stubs[FL_OBJ_STUBS] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd" };
 
-/* Bytes of the file that are all of one segment's. Of a file that is mostly holes much can be
- * read that takes no disk: no more than `left`. */
+/* Read bytes [at, at + n) of the file into each segment that has all of them. A file of holes
+ * takes no disk however many bytes it has, so no more than `left` are read. */
 static int lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n,
 		     uint64_t *left)
 {
@@ -159,7 +159,8 @@ static int lay_bytes(const struct fl_module *m, int fd, uint64_t at, uint64_t n,
 	return 0;
 }
 
-/* Else nobody knows which bytes are code. */
+/* Do the sections say which bytes are code? They do if each of the tables for unwinding and
+ * the dynamic section begins where a section does. */
 static bool sections_tell(const struct fl_module *m)
 {
 	for (size_t i = 0; i < m->n_ph; i++) {
@@ -175,7 +176,8 @@ static bool sections_tell(const struct fl_module *m)
 	return true;
 }
 
-/* Sections that lie may overlap: in all they are no more than the file. */
+/* Read the sections that are no code, and stubs. Sections that lie may overlap, so in all no
+ * more bytes are read than the file has. */
 static int lay_sections(const struct fl_module *m, int fd)
 {
 	uint64_t left = m->file.n_bytes < MOST_BYTES ? m->file.n_bytes : MOST_BYTES;

@@ -1,11 +1,11 @@
 /*
- * stay.c - a module is not unloaded any more: that which flick is linked into, and others.
+ * stay.c - keep modules from being unloaded: the one that flick is linked into, and others.
  *
  * A thread that has been in a restartable sequence keeps the address of its descriptor,
- * and the kernel looks there when it interrupts the thread next: what has sequences must
- * stay (OS5). libflick.so is linked so; a library that has libflick.a in it need not be.
- * Where the loader does not say that a module goes, those with probes must stay, too: what
- * switches a probe would store to what is unmapped.
+ * and the kernel looks there when it interrupts the thread next: a module with sequences
+ * must stay (OS5). libflick.so is linked so; a library that has libflick.a in it may not be.
+ * Where the loader does not say that a module goes, modules with probes must stay, too: a
+ * probe that is switched would else be a store to unmapped memory.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -20,7 +20,7 @@ void fl_obj_stay(void)
 
 	if (load_relaxed(&stays) || !dladdr((const void *)(uintptr_t)fl_obj_stay, &self))
 		return;
-	/* A program is not found by its name, and stays. */
+	/* dlopen() does not find a program by its name; a program stays anyway. */
 	handle = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 	if (handle)
 		dlclose(handle);

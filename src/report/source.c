@@ -1,5 +1,5 @@
 /*
- * source.c - what libdwfl may read: files that only root and this user may write.
+ * source.c - what libdwfl may read: files of root and this user that not all may write.
  *
  * The reader may be root and its target not, and the target says which files there
  * are. If others may write a file, only its tables of symbols are read, by obj/read.c;
