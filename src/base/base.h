@@ -1,9 +1,9 @@
 /*
  * base.h - plain C that knows no probe, no system call and no CPU.
  *
- * What every other folder may use: ordered memory accesses under short names,
- * the list of errors, rounding, name patterns, and arrays. GUEST code, but for
- * these: nothing else here allocates or calls a library.
+ * Every other folder may use it: ordered memory accesses under short names, the
+ * list of errors, rounding, name patterns, and arrays. All but arrays is GUEST
+ * code: it allocates nothing and calls no library.
  */
 #ifndef FL_BASE_H
 #define FL_BASE_H
@@ -16,7 +16,7 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Reached without a table of addresses, and nobody else's of that name. */
+/* The symbol is reached without a table of addresses, and no other module's takes its place. */
 #define FL_HIDDEN __attribute__((visibility("hidden")))
 
 /* Errors: 0 or a count is success, -1..-4095 is -errno, the rest is here. */
@@ -35,9 +35,9 @@ const char *fl_err_text(int err);
 #define store_relaxed(p, v) __atomic_store_n(p, v, __ATOMIC_RELAXED)
 #define store_release(p, v) __atomic_store_n(p, v, __ATOMIC_RELEASE)
 
-/* A named place where a test may stop a protocol: nothing in a release. The
- * test build (-DFL_POINTS) calls fl_point_hit(), which tests/ defines. And what
- * must be so: there it ends the process if it is not. */
+/* FL_POINT: a named place where a test may stop a protocol. FL_MUST: a condition that must
+ * hold. Both are nothing in a release. In the test build (-DFL_POINTS) a point calls
+ * fl_point_hit(), which tests/ defines, and a condition that does not hold ends the process. */
 #ifdef FL_POINTS
 void fl_point_hit(const char *name);
 #define FL_POINT(name) fl_point_hit(name)
@@ -57,13 +57,13 @@ static inline uint64_t fl_round_down(uint64_t v, uint64_t to)
 	return v / to * to;
 }
 
-/* What a struct timespec says. */
+/* The nanoseconds of a struct timespec. */
 static inline uint64_t fl_ns(int64_t seconds, int64_t ns)
 {
 	return (uint64_t)seconds * 1000000000 + (uint64_t)ns;
 }
 
-/* The next one of a row of random numbers (Marsaglia, xorshift64); `x` is not 0. */
+/* The random number that follows `x` (Marsaglia, xorshift64); `x` is not 0. */
 static inline uint64_t fl_random_next(uint64_t x)
 {
 	x ^= x << 13;
@@ -71,8 +71,8 @@ static inline uint64_t fl_random_next(uint64_t x)
 	return x ^ x << 17;
 }
 
-/* How many of `n` rows of `bytes` each, ascending by their first word, begin at or
- * below `at`: the row that may hold it is the one before. */
+/* How many of `n` rows begin at or below `at`: the last of these is the row that may hold
+ * `at`. Rows have `bytes` each and ascend by their first word, where they begin. */
 static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint64_t at)
 {
 	size_t lo = 0, hi = n;
@@ -88,18 +88,19 @@ static inline size_t fl_rows_from(const void *rows, size_t n, size_t bytes, uint
 	return lo;
 }
 
-/* Arrays of the reader's that grow; `array` points to the pointer to the first of its
- * elements, which have `size` bytes. 0, or -ENOMEM and it is as it was. */
-/* Room for one more behind `n`, of an array that has grown by nothing but this. */
+/* Arrays of the reader's that grow; `array` points to the pointer to the first element, and
+ * elements have `size` bytes. 0, or -ENOMEM and the array is as it was. */
+/* Make room for one more element behind `n`. Only this function may have grown the array. */
 int fl_array_room(void *array, size_t n, size_t size);
-/* Its `n` elements become `want`, if they are fewer; new ones are zero. */
+/* Grow from *n to `want` elements, if there are fewer; new ones are zero. */
 int fl_array_extend(void *array, uint32_t *n, uint32_t want, size_t size);
-/* Its `n` elements ascend by their first word from now on: rows for fl_rows_from(). */
+/* Sort `n` elements, the first at `array` itself, by their first word: rows for
+ * fl_rows_from(). */
 void fl_rows_sort(void *array, size_t n, size_t size);
 
 /*
- * Where the items of an array are, by a hash of what they are: who owns the array knows
- * what it hashes, and which items are equal. Zeros: it is empty.
+ * A hash table that finds the items of an array. The array's owner makes the hashes and
+ * compares the items. All 0: the table is empty.
  *
  *	for (uint32_t at = h, i; (i = fl_hash_next(&table, h, &at));)
  *		if (items[i - 1] is what is looked for)
@@ -115,7 +116,7 @@ struct fl_hash {
 	uint32_t n, room;
 };
 
-/* The next item with that hash, from *at on, which is the hash at first; 0: no more. */
+/* The next item with `hash`, from *at on; *at must be the hash at first. 0: no more. */
 static inline uint32_t fl_hash_next(const struct fl_hash *t, uint32_t hash, uint32_t *at)
 {
 	while (t->room) {
@@ -130,7 +131,7 @@ static inline uint32_t fl_hash_next(const struct fl_hash *t, uint32_t hash, uint
 int fl_hash_put(struct fl_hash *, uint32_t hash, uint32_t item);
 void fl_hash_free(struct fl_hash *);
 
-/* Hashes of numbers, of a text: from what was hashed before it, or 0. */
+/* The hash of a number, or of a text; `before` is the hash of what stands before it, or 0. */
 static inline uint32_t fl_hash_of(uint64_t before, uint64_t number)
 {
 	uint64_t h = (before ^ number) * 0x9e3779b97f4a7c15ull;

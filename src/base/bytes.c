@@ -1,22 +1,23 @@
 /*
- * bytes.c - the functions on bytes and strings that guest code calls, and compilers
- * call for it, as libflick.so's own.
+ * bytes.c - libflick.so's own functions on bytes and strings, which guest code calls,
+ * and compilers call for it.
  *
- * In libflick.so alone. A name like memcpy is found in the program first: there a
- * sanitizer has one that must not be called before it has begun, or the program one
- * of its own, with probes in it. And the C library's use vector registers, which a
- * probe's path must leave. What is here is hidden, so nobody else's calls come here.
+ * Only libflick.so has them. The loader finds a name like memcpy in the program first: a
+ * sanitizer may have such a function there, which must not be called before the sanitizer
+ * has begun, or the program its own, with probes in it. And the C library's functions use
+ * vector registers, which a probe's path must leave alone. The functions here are hidden,
+ * so no other module's calls come here.
  */
 #include "base/base.h"
 
-/* Compilers would make calls of the function itself of such a loop. */
+/* Without this a compiler would turn such a loop into a call of the function it is in. */
 #define KEEP_LOOP(n) __asm__("" : "+r"(n))
 
 typedef uint64_t word __attribute__((may_alias, aligned(1)));
 typedef uint32_t half __attribute__((may_alias, aligned(1)));
 
-/* The last word is read before anything is stored, so `to` may lie in front of `from`,
- * over it. */
+/* The last word is read before anything is stored, so `to` may overlap `from` if `to` begins
+ * first. */
 void *memcpy(void *to, const void *from, size_t n)
 {
 	const char *f = from, *last = f + n;
@@ -51,7 +52,7 @@ void *memmove(void *to, const void *from, size_t n)
 	char *t = to;
 
 	if ((uintptr_t)to - (uintptr_t)from >= n)
-		return memcpy(to, from, n);	/* no byte is read behind its store */
+		return memcpy(to, from, n);	/* no byte is overwritten before it is read */
 	while (n--) {
 		t[n] = f[n];
 		KEEP_LOOP(n);
