@@ -5,8 +5,8 @@
  * call or an operand at every offset of a line, in code that stays in the
  * executor's caches (hot) or is flushed before each call (cold). A locked store
  * never goes across a line: the tactic that will use it never does, and some
- * kernels punish it. The controls are stores in two halves; who does not see
- * those fail sees nothing.
+ * kernels punish it. The controls are stores in two halves: where these are not
+ * seen to fail, nothing would be.
  */
 #include "calibrate.h"
 
@@ -44,7 +44,7 @@ static size_t list_store(struct fl_trial *to, uint8_t way, uint8_t subject)
 	return n;
 }
 
-/* A call at each split across a line, an operand within a line. */
+/* A call that a line's boundary splits 2|3, and an operand within a line, hot and cold. */
 static size_t list_controls(struct fl_trial *to)
 {
 	static const struct fl_trial controls[] = {

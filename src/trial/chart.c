@@ -1,9 +1,9 @@
 /*
- * chart.c - failures by wait, drawn as one SVG file that needs no other.
+ * chart.c - failures by wait, drawn as one SVG file that needs no other file.
  *
  * READER code. Hides coordinates. Across: the wait in ticks. Up: the part of the
- * runs that failed, over all splits and executors. One line for each of the
- * protocols, and one upright at T_max.
+ * runs that failed, over all splits and executors. There is one line for each of
+ * the protocols, and an upright one at T_max.
  */
 #include <inttypes.h>
 #include <time.h>
@@ -55,7 +55,7 @@ static void write_axes(FILE *to)
 		"store, TSC ticks</text>\n", LEFT + WIDE / 2, TOP + HIGH + 44);
 }
 
-/* The part of `way`'s runs that failed with this wait; below 0 without any. */
+/* The part of `way`'s runs that failed with this wait; below 0: there are no runs. */
 static double failing(const struct fl_findings *f, unsigned way, uint32_t wait)
 {
 	uint64_t runs = 0, failed = 0;
@@ -92,7 +92,7 @@ static void write_legend(FILE *to, const char *class, int x, const char *text)
 	fprintf(to, "<text x=\"%d\" y=\"%d\">%s</text>\n", x + 38, TOP - 8, text);
 }
 
-/* Letters that mean something to XML do not occur: see fl_calibration_key(). */
+/* The key has no letters that mean something to XML: see fl_calibration_key(). */
 static void write_title(FILE *to, const struct fl_findings *f)
 {
 	char key[FL_CALIBRATION_KEY], day[16];

@@ -24,8 +24,8 @@
 
 enum {
 	MIN_TOGGLES = 500,		/* however little time there is */
-	CALLS_BETWEEN = 3,		/* two toggles: an executor has met the first */
-	PATIENCE = 20000,		/* ticks; it may not be running */
+	CALLS_BETWEEN = 3,		/* two toggles: so an executor meets the first */
+	PATIENCE = 20000,		/* ticks; an executor may not be running */
 	SHORT_GAP = 512, N_GAPS = 5,	/* ticks: below 512, 1,024, ... 8,192 */
 	SPINS = 2000,			/* in a trap, before the processor is yielded */
 	WATCHDOG_S = 6
@@ -41,7 +41,7 @@ const char *const fl_fate_names[FL_N_FATES] = {
 };
 const char *const fl_crossing_names[FL_N_CROSSINGS] = { "word", "8", "16", "32", "line" };
 
-/* What outlives a child. */
+/* The memory that outlives a child. */
 struct report {
 	_Alignas(64) uint64_t toggles;	/* W patcher */
 	int error;			/* -errno: could not be run */
@@ -129,8 +129,8 @@ static void pin_patcher(const cpu_set_t *all)
 
 /* ---- traps ------------------------------------------------------------------------ */
 
-/* As in paper 1, section 5: a thread that meets the trap waits for its end. A
- * trap elsewhere is what mixed bytes lead to. */
+/* As in paper 1, section 5: a thread that meets the trap waits until it is gone.
+ * Mixed bytes may lead to a trap elsewhere. */
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t pc = fl_arch_trap_pc(context);
@@ -181,7 +181,7 @@ static uint64_t calls_of(unsigned executor)
 	return load_relaxed(&report->executors[executor].counts[FL_HOT_CALLS]);
 }
 
-/* Until an executor has passed the site a few times. */
+/* Wait until an executor has passed the site a few times. */
 static void let_pass(unsigned executor)
 {
 	uint64_t until = calls_of(executor) + CALLS_BETWEEN, start = fl_arch_ticks();
@@ -191,8 +191,8 @@ static void let_pass(unsigned executor)
 }
 
 /* Let a time pass that is different each time, in size and in phase. An executor
- * that met the trap is then anywhere on its way back when the next toggle comes,
- * which is when a wait that is too short shows. */
+ * that met the trap is then anywhere on its way back when the next toggle comes:
+ * that is when a wait that is too short shows. */
 static void let_time_pass(uint64_t *seed)
 {
 	uint64_t start = fl_arch_ticks(), ticks;
@@ -203,8 +203,8 @@ static void let_time_pass(uint64_t *seed)
 		;
 }
 
-/* After toggle `i`: one store is mostly made on code that has been executed since
- * the last one, and at times at once. */
+/* Pause after toggle `i`. A single store mostly comes when the code has been executed
+ * since the last store, and at times right after that store. */
 static void pause_after(const struct fl_trial *t, uint64_t i, uint64_t *seed)
 {
 	if (t->way <= FL_WAY_WAIT_UNFENCED && i % 4)
@@ -246,7 +246,7 @@ static int prepare(const struct fl_trial *t, unsigned ms)
 
 	static const int deaths[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM };
 
-	prctl(PR_SET_DUMPABLE, 0);	/* to crash is what it is for: no core */
+	prctl(PR_SET_DUMPABLE, 0);	/* it is meant to crash: no core */
 	for (size_t i = 0; i < ARRAY_LEN(deaths); i++)
 		signal(deaths[i], SIG_DFL);
 	sigaction(SIGTRAP, &trap, NULL);
@@ -291,7 +291,7 @@ static void add_up(struct fl_trial *t, bool *wrong)
 	*wrong |= torn || !report->done;
 }
 
-/* A fate, or -EINTR when the end came from outside. */
+/* The fate of a child that `signal` ended, or -EINTR: the end came from outside. */
 static int fate_of(int signal)
 {
 	switch (signal) {

@@ -10,7 +10,7 @@
 
 #include "trial.h"
 
-/* What the loop counts, for each executor. */
+/* The counters of the loop, for each executor. */
 enum { FL_HOT_CALLS, FL_HOT_ON, FL_HOT_TORN, FL_HOT_COUNTS = 8 };
 
 struct fl_hot {
@@ -18,7 +18,7 @@ struct fl_hot {
 	unsigned char *site;		/* the instruction */
 	uint8_t len;
 	uint8_t bytes[2][16];		/* off, on */
-	unsigned char *window;		/* what one store covers */
+	unsigned char *window;		/* the bytes that one store covers */
 	uint8_t window_bytes;
 	uint8_t image[2][32];		/* its content, off, on */
 };
@@ -32,7 +32,7 @@ int fl_hot_lay(struct fl_hot *, const struct fl_trial *);
 /* Execute until *stop. */
 void fl_hot_execute(const struct fl_hot *, uint64_t counts[FL_HOT_COUNTS],
 		    const uint8_t *stop);
-/* Make the site `state`, 0 or 1, as the trial does it. */
+/* Store `state`, 0 or 1, to the site in the trial's way. */
 void fl_hot_store(const struct fl_hot *, const struct fl_trial *, int state);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * keep.c - keep what was found: the calibration, and its chart beside it.
+ * keep.c - keep the findings of a calibration, and their chart beside them.
  *
  * READER code. Hides that a file is written under another name and renamed when
- * it is whole, so that who reads meanwhile, or is interrupted, finds the old one.
+ * it is whole: until then, or if the writer is interrupted, readers find the old file.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 
 #include "calibrate.h"
 
-/* The directories above `path`. */
+/* Make the directories above `path`. */
 static int make_directories(const char *path)
 {
 	char dir[PATH_MAX];

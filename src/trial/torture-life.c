@@ -25,7 +25,7 @@ enum {
 	RUN_IN_HANDLER = 3,
 	RUN_IN_THREAD = 100,
 	N_CHURNERS = 2,
-	CHILD_S = 5,			/* it hangs if it takes longer */
+	CHILD_S = 5,			/* a child that takes longer hangs */
 	CHILD_LOOK_US = 100
 };
 
@@ -140,7 +140,7 @@ static int take_victim(void *arg, int tid)
 	return 0;
 }
 
-/* A signal to each thread in turn, when the last has been handled or soon after. */
+/* Send a signal to each thread in turn, when the last one is handled or after a while. */
 static void *send_signals(void *arg)
 {
 	struct victims v = { .n = 0 };
@@ -246,15 +246,15 @@ void fl_torture_threads(struct fl_rig *r)
 
 /* ---- fork -------------------------------------------------------------------------------- */
 
-/* A child has no other thread: nothing moves but what it moves. */
+/* A child has no other thread, so no place changes but by this one. */
 static void run_settled(struct fl_torture_place *p, struct fl_tally *t)
 {
 	fl_place_settle(p, flick_patch_state(&p->patch));
 	fl_place_run(p, t);
 }
 
-/* Whoever began it is not in this process. A switch of one store may have been
- * cut off: such a place is another's for good. */
+/* The thread that began a switch is not in this process. A switch of one store may
+ * have been cut off: such a place belongs to that thread for good. */
 static void finish_and_switch(struct fl_worker *w, struct fl_torture_place *p)
 {
 	enum flick_state to;
@@ -282,7 +282,7 @@ static void be_child(void)
 	_exit(0);
 }
 
-/* Its signals may be blocked, so no alarm of its own ends a child that hangs. */
+/* A child's signals may be blocked, so no alarm of its own ends it when it hangs. */
 static bool has_ended(pid_t pid, int *status)
 {
 	uint64_t end = fl_os_monotonic_ns() + CHILD_S * UINT64_C(1000000000);

@@ -4,7 +4,7 @@
  *
  * READER code.
  *
- * async: a patcher starts places, a finisher thread finishes them behind it.
+ * async: a patcher starts places, and a finisher thread finishes them after it.
  *
  *	patcher				finisher
  *	start a place			load started	(B)
@@ -40,7 +40,7 @@ static struct fl_torture_place *share(const struct fl_worker *w)
 
 /* ---- set ------------------------------------------------------------------------------- */
 
-/* A switch or not, by chance; returns how many by each tactic. */
+/* Choose by chance which places to switch; `made` counts them by tactic. */
 static void choose(struct fl_worker *w, struct flick_change *c, struct fl_tally *made)
 {
 	for (size_t i = 0; i < w->n; i++) {
@@ -74,7 +74,7 @@ static void commit(struct fl_worker *w, struct flick_change *c)
 }
 
 /* A set that has a place twice is refused, and changes nothing: executors go on
- * to hold every place against its state. */
+ * comparing every place with its state. */
 static void commit_twice(struct fl_worker *w, struct flick_change *c)
 {
 	size_t k = fl_any(&w->seed, w->n - 1), bad = w->n;
@@ -211,8 +211,8 @@ static int try_commit(struct contest *c)
 	return flick_patch_commit(changes, ARRAY_LEN(changes), NULL);
 }
 
-/* All try, then all finish what one of them may have started. False when it is
- * over. */
+/* All rivals try, then all finish the switch that one of them may have started.
+ * False: the contest is over. */
 static bool compete(struct contest *c)
 {
 	int err;
@@ -239,9 +239,9 @@ static void *be_rival(void *arg)
 	return NULL;
 }
 
-/* Of those that start one place exactly one wins, as long as nobody finishes:
- * and nobody does before all have tried. Who switches the place may come late and
- * find it switched, so there more may win. */
+/* May only one rival win? Of rivals that start one place exactly one wins as long as
+ * nobody finishes, and nobody does before all have tried. A rival that switches the
+ * place may come late and find it switched, so there more than one may win. */
 static bool is_for_one(const struct contest *c)
 {
 	return c->try == try_start;
@@ -267,7 +267,7 @@ static void run_round(struct contest *c)
 	fl_rig_settle(c->place, 2);
 }
 
-/* Three rounds at each place, so that it ends as it did not begin. */
+/* Three rounds at each place, so that the place does not end in the state it began in. */
 static void run_rounds(struct fl_worker *w)
 {
 	static int (*const tries[])(struct contest *) = {

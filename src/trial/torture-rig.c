@@ -11,7 +11,7 @@
  *
  * (A) pairs with (B): an executor that reads `settled` twice, and the same
  * number, called the place after all cores had been synchronised and before the
- * next switch began. Whatever but STATE it met is stale, and counts as stray.
+ * next switch began. If it met anything but STATE, that is stale, and counts as stray.
  */
 #include <sched.h>
 #include <signal.h>
@@ -93,7 +93,7 @@ static void note_error(const struct fl_torture_place *p, const char *what, int e
 		    fl_tactic_names[p->tactic], what, text ? text : strerror(-err));
 }
 
-/* Neither value. */
+/* A call returned neither value. */
 static void judge_wrong(const struct fl_torture_place *p, struct fl_tally *t, uint64_t v)
 {
 	if (v)
@@ -327,7 +327,7 @@ static void lay(struct fl_rig *r, size_t i, enum fl_placing shape, unsigned offs
 	fl_place_lay(&r->places[i], r->room, i, shape, offset);
 }
 
-/* Code is executable, and flick makes it writable. */
+/* Make the places executable, as code is; flick makes them writable. */
 static void open_text(struct fl_rig *r)
 {
 	int err = mprotect(r->room, r->room_bytes, PROT_READ | PROT_EXEC) ? -errno :
@@ -337,7 +337,7 @@ static void open_text(struct fl_rig *r)
 		give_up(err);
 }
 
-/* The place that was laid in number `i` becomes the next one. */
+/* The place that was laid as number `i` becomes the rig's next one. */
 static void take_next(struct fl_rig *r, size_t i)
 {
 	r->places[r->n] = r->places[i];
@@ -375,7 +375,7 @@ void fl_rig_lay_tactic(struct fl_rig *r, enum fl_tactic tactic)
 
 static void release(struct fl_torture_place *p, struct fl_tally *t)
 {
-	/* What was laid: a call, or the first of both. */
+	/* The bytes that were laid: on for a call, else off. */
 	const uint8_t *was = p->bytes[p->shape == FL_SHAPE_CALL];
 	int err = flick_patch_release(&p->patch);
 

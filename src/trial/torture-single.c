@@ -1,5 +1,5 @@
 /*
- * torture-single.c - one place after the other: flip, word, line, wide.
+ * torture-single.c - one place after the other: flip, body, word, line, wide.
  *
  * READER code. Each patcher goes round its share of the places; executors are
  * always on the places that are being switched.
@@ -30,8 +30,8 @@ static void let_look(void)
 		sched_yield();
 }
 
-/* Not always the same number, so that both states are left behind. One switch
- * follows the other before all cores have seen it. */
+/* The number of switches varies, so that both states are left behind. Each switch
+ * follows the last before all cores have seen the last. */
 static void patch_place(struct fl_worker *w, struct fl_torture_place *p)
 {
 	uint64_t n = p->tactic == FL_WIDE ? WIDE_BURST : BURST;
@@ -67,7 +67,7 @@ static void run(struct fl_rig *r, enum fl_tactic t)
 	fl_rig_release(r);
 }
 
-/* What an entry of a second body does. */
+/* Jumps are switched as entries of second bodies are. */
 void fl_torture_body(struct fl_rig *r)
 {
 	fl_rig_lay(r, FL_ARCH_LINE, 1u << FL_SHAPE_STUBS);

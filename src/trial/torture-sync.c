@@ -1,8 +1,8 @@
 /*
  * torture-sync.c - does flick_patch_barrier() reach every core?
  *
- * READER code. No code is changed: a synchronisation that does nothing is rarely
- * found by stale instructions, where the next fetch is bound to see the store.
+ * READER code. No code is changed: stale instructions rarely show that a
+ * synchronisation does nothing, because the next fetch is bound to see the store.
  *
  *	patcher					executor
  *	current = the other thing	(C)	hazard = it, lazily
@@ -13,9 +13,9 @@
  *
  * The executor has no fence, and its store stays in its core as long as it can:
  * (C) pairs with (D) by the patcher's synchronisation alone, which makes the
- * core give up what it has, or look again. After one that does nothing the
- * thing is poisoned in the executor's hands. (E) pairs with (F). Strategy `wait`
- * promises this of code only, and is not held to it.
+ * core give up its store, or look again. After a synchronisation that does nothing
+ * the thing is poisoned in the executor's hands. (E) pairs with (F). Strategy
+ * `wait` promises such synchronisation for code only, and is not held to more.
  */
 #include "torture.h"
 

@@ -16,7 +16,7 @@
 
 enum {
 	TICK_US = 20000,
-	GRACE_MS = 15000		/* beyond its time, a child hangs */
+	GRACE_MS = 15000		/* beyond its time: then a child hangs */
 };
 
 const struct fl_torture fl_tortures[] = {
@@ -62,7 +62,7 @@ static pid_t start_child(struct fl_ledger *l, const struct body *b, const char *
 	_exit(0);
 }
 
-/* False when it hung and had to be killed. */
+/* Wait for the child; false: it hung and had to be killed. */
 static bool wait_for(pid_t pid, int *status, unsigned ms, void (*tick)(void *), void *arg)
 {
 	uint64_t end = fl_os_monotonic_ns() + (ms + GRACE_MS) * UINT64_C(1000000);
@@ -90,7 +90,7 @@ static void add_up(struct fl_verdict *t, const struct fl_ledger *l)
 	t->skipped = l->skipped;
 }
 
-/* What the way it ended says; NULL: it hung. */
+/* Judge a test by how its child ended; status NULL: the child hung. */
 static int judge(struct fl_verdict *t, const struct fl_ledger *l, const int *status)
 {
 	if (!status) {

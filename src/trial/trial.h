@@ -11,7 +11,7 @@
 
 #include "patch/patch.h"
 
-/* Why none is made on this CPU (CPU/); NULL: they are. */
+/* Why no trial is made on this CPU (CPU/); NULL: trials are made. */
 const char *fl_trial_none(void);
 
 /* ---- one trial (child.c) ---------------------------------------------------- */
@@ -62,7 +62,7 @@ struct fl_trial {
 	uint32_t fates[FL_N_FATES];
 };
 
-/* The coarsest boundary within [first, last] changed byte. */
+/* The coarsest boundary between the first and the last changed byte. */
 enum fl_crossing {
 	FL_CROSS_NONE,		/* all in one aligned word */
 	FL_CROSS_8, FL_CROSS_16, FL_CROSS_32, FL_CROSS_LINE, FL_N_CROSSINGS
@@ -70,13 +70,13 @@ enum fl_crossing {
 extern const char *const fl_crossing_names[FL_N_CROSSINGS];
 enum fl_crossing fl_trial_crossing(const struct fl_trial *);
 uint32_t fl_trial_failures(const struct fl_trial *);
-/* Does it change bytes as the sync `wait` will? Then it has a say in T_max. */
+/* Does the trial change bytes as the sync `wait` will? Then it counts for T_max. */
 static inline bool fl_trial_is_fenced(const struct fl_trial *t)
 {
 	return t->way == FL_WAY_WAIT || t->way == FL_WAY_WAIT_JUMP;
 }
 
-/* ---- all of them: calibration (waits.c, atoms.c, verdict.c, keep.c) ----------- */
+/* ---- all trials: calibration (waits.c, atoms.c, verdict.c, keep.c) ------------ */
 
 struct fl_findings {
 	struct fl_trial *trials;
@@ -91,21 +91,21 @@ struct fl_findings {
 	uint64_t toggles, stores;	/* by waiting; by one store */
 };
 
-/* Do everything in about `seconds`. `progress` is told how much is done, of
- * 1,000. 0, -ENOMEM, or as fl_trial_run(); -ENODEV with one processor. */
+/* Run and judge all trials in about `seconds`. `progress` is told how much of
+ * 1,000 is done. 0, -ENOMEM, or as fl_trial_run(); -ENODEV with one processor. */
 int fl_calibrate(struct fl_findings *, unsigned seconds,
 		 void (*progress)(void *arg, unsigned done), void *arg);
 void fl_findings_free(struct fl_findings *);
 
-/* Can a result be kept at `path`? Makes its directories. 0 or -errno. */
+/* Can findings be kept at `path`? Makes its directories. 0 or -errno. */
 int fl_findings_place(const char *path);
-/* Keep it at `path` and its chart at `path`.svg, each at once or not at all.
- * 0 or -errno. */
+/* Keep the findings at `path` and their chart at `path`.svg, each file as a whole
+ * or not at all. 0 or -errno. */
 int fl_findings_keep(const struct fl_findings *, const char *path);
 
 /* ---- torture: is switching right here? (torture*.c) ---------------------------- */
 
-/* What executors and patchers of a test counted. */
+/* What the executors and patchers of a test have counted. */
 struct fl_tally {
 	uint64_t old, new;	/* executions that met the one or the other */
 	uint64_t torn;		/* ... bytes that were never an instruction */
@@ -122,14 +122,14 @@ extern const size_t fl_n_tortures;
 
 struct fl_verdict {
 	struct fl_tally tally;
-	bool skipped;		/* no place is switched so on this machine */
+	bool skipped;		/* this machine has no place of the test's tactic */
 	char note[FL_TORTURE_NOTE];	/* the first fault */
 };
 
-/* Run one for about `ms` in a child, where cores are synchronised by `sync`
- * (NULL: the best). `tick` is called some times a second. A test that crashes
- * is torn, one that hangs is lost. 0; FLE_OPTION, FLE_NOSYNC and the like, or
- * -errno, when it could not be run. */
+/* Run a test for about `ms` in a child, where cores are synchronised by `sync`
+ * (NULL: the best). `tick` is called some times a second. A crash of the test
+ * counts as torn, a hang as lost. 0; or FLE_OPTION, FLE_NOSYNC and the like, or
+ * -errno: the test could not be run. */
 int fl_torture_run(const struct fl_torture *, struct fl_verdict *, const char *sync,
 		   unsigned ms, void (*tick)(void *arg), void *arg);
 

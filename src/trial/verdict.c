@@ -3,13 +3,13 @@
  *
  * READER code. Hides how the time is shared out and what counts as proof.
  *
- * T_max is the shortest wait that was tried at which, and at all longer ones, no
- * fenced trial failed; times MARGIN, and never below FL_WAIT_FLOOR. Failures get
- * rarer as waits get longer, so the longest wait that would have failed is longer
- * than the longest that was seen to fail: hence a factor, which is also for what
- * is not tried, as cold page tables. The paper saw no failure
- * from 600 ticks on and used 3,000; where we see none at all, that floor is what
- * is left to stand on. A wait costs a patcher of one site time, nobody else.
+ * T_max is MARGIN times the shortest wait that was tried at which, and at all longer
+ * ones, no fenced trial failed; it is never below FL_WAIT_FLOOR. Failures get rarer as
+ * waits get longer, so the longest wait that would have failed is longer than the
+ * longest that was seen to fail. Hence the factor, which also covers conditions that
+ * are not tried, such as cold page tables. The paper saw no failure from 600 ticks on
+ * and used 3,000; where we see none at all, that floor is all there is to stand on. A
+ * wait costs the patcher of one site time, and nobody else.
  *
  * `line` is blessed if every offset of a line was tried with a locked store, hot
  * and cold, with both subjects, and none failed.
@@ -27,10 +27,10 @@ enum {
 	ROUNDS = 5,			/* paper 1 runs each variant 5 times */
 	ROUND_S = 8,			/* seconds that a round should have */
 	COARSE_S = 20,			/* with less, fewer waits */
-	CONTROL_MS = 3000		/* at most: it ends when it has failed */
+	CONTROL_MS = 3000		/* at most: a control ends when it has failed */
 };
 
-/* Shares of the time: what decides gets most. */
+/* Shares of the time: trials that decide get most. */
 static const uint8_t weights[FL_N_WAYS] = {
 	[FL_WAY_WAIT] = 8, [FL_WAY_WAIT_JUMP] = 4, [FL_WAY_WAIT_UNFENCED] = 3,
 	[FL_WAY_LOCK8] = 2,
@@ -53,7 +53,7 @@ static uint64_t beyond_failures(const struct fl_findings *f)
 	return beyond;
 }
 
-/* The shortest wait beyond them that was tried. */
+/* Find the shortest wait that was tried beyond all failures. */
 static void judge_waits(struct fl_findings *f)
 {
 	uint64_t from = beyond_failures(f);
@@ -146,7 +146,7 @@ static int list_all(struct fl_findings *f, unsigned seconds)
 	return 0;
 }
 
-/* Milliseconds for a trial: its part of what is left, at least one. */
+/* Milliseconds for a trial: its part of the time that is left, at least one. */
 static unsigned share(const struct fl_trial *t, uint64_t end_ns, uint64_t weight)
 {
 	uint64_t now = fl_os_monotonic_ns();

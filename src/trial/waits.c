@@ -1,20 +1,20 @@
 /*
  * waits.c - how long must a patcher wait? Paper 1, section 8.1, Figure 9.
  *
- * READER code. Hides which waits, splits and executors are tried: a call that a
+ * READER code. Hides which waits, splits and executors are tried. A call that a
  * line's boundary splits 1|4 to 4|1 is switched by trap, wait, tail, wait, head
- * while 1 to N executors run through it; as patch/commit.c does it, also with a
- * jump over the tail in place of the trap. Beside the paper's hot loop there is a
- * cold one, which flushes both lines before each call: its fetches of the two
- * take longest, and what is mixed is a fetch from before a store and one from
- * behind the next.
+ * while 1 to N executors run through it; as in patch/commit.c also with a jump
+ * over the tail in place of the trap. Beside the paper's hot loop there is a cold
+ * one, which flushes both lines before each call. There the fetches of the two
+ * lines take longest, and bytes are mixed when one fetch comes before a store and
+ * the other after the next.
  */
 #include "calibrate.h"
 
 enum { CALL_BYTES = 5, EVERY = 100, EVERY_COARSE = 600, PAPER_LAST = 2400 };
 
-/* The paper goes to 2,400 ticks. The longer ones are there because what is
- * judged is a wait *and all longer ones*. */
+/* The paper goes to 2,400 ticks. These longer waits are there because a wait is
+ * judged together with *all longer ones*. */
 static const uint32_t longer[] = { 3000, 4000, 6000, 10000 };
 
 uint32_t fl_waits_next(uint32_t wait)
@@ -32,14 +32,14 @@ static bool is_coarse(uint32_t wait)
 	return wait > PAPER_LAST || wait % EVERY_COARSE == 0;
 }
 
-/* A jump of two bytes is one store only where the boundary is behind it. */
+/* A jump of two bytes is one store only if the line's boundary is behind the jump. */
 static bool makes_sense(const struct fl_trial *t)
 {
 	return t->way != FL_WAY_WAIT_JUMP || t->offset + 2 <= FL_ARCH_LINE;
 }
 
-/* One wait and number of executors: each split, each way of waiting, in code that
- * stays hot and in code that is flushed before each call. */
+/* List trials of one wait and number of executors: each split, each way of waiting,
+ * in code that stays hot and in code that is flushed before each call. */
 static size_t list_splits(struct fl_trial *to, uint32_t wait, unsigned executors)
 {
 	enum { N_WAYS = FL_WAY_WAIT_UNFENCED + 1, N_SPLITS = CALL_BYTES - 1 };

@@ -2,9 +2,9 @@
  * none.c - trials of this processor's fetch: none is made yet.
  *
  * `flick calibrate` and `flick selftest` lay code of their own for each CPU. An instruction
- * is one aligned word here, which the architecture says all there is of (arch/aarch64/flip.c);
- * what a trial of that would be is in docs/PORTING.md. No trial waits, so none measures how
- * long; and what an emulator would show of fetches proves nothing.
+ * is one aligned word here, and the architecture says all there is to know of changing it
+ * (arch/aarch64/flip.c); docs/PORTING.md says what a trial of that would be. No wait is
+ * used here, so none is to be measured; and an emulator's fetches would prove nothing.
  */
 #include "trial/hot.h"
 #include "trial/torture.h"

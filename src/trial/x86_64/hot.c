@@ -26,8 +26,8 @@ enum {
 	LINE_AT = 1024,			/* of the mapping */
 	LAST_LINE_AT = 4096 - FL_ARCH_LINE,	/* of its first page */
 	TRAPS = 0x6000,			/* bytes of int3 at the beginning */
-	REL = 0x0102400b,		/* of the call, see above */
-	REL_CUT = 0x0002400b,		/* its last byte lost: more int3 here */
+	REL = 0x0102400b,		/* the call's displacement, see above */
+	REL_CUT = 0x0002400b,		/* without its last byte: more int3 there */
 	MAP_BYTES = 0x1030000,
 	HALF_PAUSE = 500		/* ticks between two halves */
 };
@@ -82,7 +82,7 @@ static void emit_rel32(struct out *o, const unsigned char *to)
 	emit(o, &d, sizeof d);
 }
 
-/* Is the value one of the two? */
+/* Check that the value is one of the two. */
 static void emit_check(struct out *o)
 {
 	EMIT(o, "\x4c\x39\xc0\x74\x0d");	/* cmp %r8,%rax; je done */
@@ -135,7 +135,8 @@ static size_t store_bytes(enum fl_way way)
 	return way == FL_WAY_SSE16 ? 16 : way == FL_WAY_AVX32 ? 32 : 8;
 }
 
-/* The aligned bytes where the change fits in, else with it in the middle. */
+/* Choose the aligned bytes that hold the change, else bytes with the change in the
+ * middle. */
 static void choose_window(struct fl_hot *h, const struct fl_trial *t)
 {
 	const struct subject *s = &subjects[t->subject];
@@ -160,8 +161,8 @@ int fl_hot_lay(struct fl_hot *h, const struct fl_trial *t)
 		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (h->base == MAP_FAILED)
 		return -errno;
-	/* What is split by a line for a wait is split by a page as well: of all
-	 * pairs of lines these are fetched farthest apart. */
+	/* A call that a line's boundary splits, for a wait, is split by a page's as well:
+	 * of all pairs of lines those of two pages are fetched farthest apart. */
 	h->line = h->base + (t->way <= FL_WAY_WAIT_UNFENCED ? LAST_LINE_AT : LINE_AT);
 	h->site = h->line + t->offset - s->first;
 	h->len = s->len;
@@ -195,8 +196,8 @@ static void wait_ticks(uint64_t ticks)
 		;
 }
 
-/* What was stored has left the store buffer before the wait begins; without
- * lfence the clock might be read earlier. */
+/* The store has left the store buffer before a fenced wait begins; without lfence
+ * the clock might be read earlier. */
 static void settle(const struct fl_trial *t)
 {
 	if (fl_trial_is_fenced(t))
@@ -218,8 +219,8 @@ static void put_two(unsigned char *at, const uint8_t bytes[2])
 	__asm__ volatile("movw %0,(%1)" :: "r"(both), "r"(at) : "memory");
 }
 
-/* The head while the tail changes: int3, exchanged as paper 1 does it, which is a
- * fence in itself; or `eb 03`, a jump over the tail, in one store. */
+/* Store the head that stands while the tail changes: int3, exchanged as paper 1 does
+ * it, which is a fence in itself; or `eb 03`, a jump over the tail, in one store. */
 static size_t park(const struct fl_hot *h, const struct fl_trial *t)
 {
 	uint8_t trap = FL_ARCH_TRAP;
@@ -232,7 +233,7 @@ static size_t park(const struct fl_hot *h, const struct fl_trial *t)
 	return 1;
 }
 
-/* The phases of patch/commit.c, with a wait for a sync. */
+/* The phases of patch/commit.c, with a wait in place of a sync. */
 static void store_by_waiting(const struct fl_hot *h, const struct fl_trial *t, int state)
 {
 	size_t head_bytes = park(h, t);

@@ -1,7 +1,7 @@
 /*
  * places.c - small functions around an instruction that is switched, x86-64.
  *
- * READER code. Hides the machine code. A place is `at`; the function returns
+ * READER code. Hides the machine code. A place's function returns %eax or %rax:
  *
  *	31 c0		xor %eax,%eax
  *	at:		the instruction
@@ -20,9 +20,9 @@
  *	beside	add $BESIDE,%eax; ret		16 bytes further on
  *	second	add $SECOND,%eax; ret		behind them
  *
- * A mixed constant is neither value. Mixed displacements lead into zeros or
- * hlt, which fault: `add %al,(%rax)` while %eax is 0. An instruction that is
- * left out leaves 0, one that runs twice a wrong sum.
+ * A mixed constant is neither value. Mixed displacements lead into hlt, which
+ * faults, or into zeros, which fault as well: `add %al,(%rax)` while %eax is 0.
+ * An instruction that is left out leaves 0, one that runs twice a wrong sum.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +31,7 @@
 
 enum {
 	SLOT = 256, LINE = FL_ARCH_LINE,
-	MARGIN = 18 << 20,	/* on either side: a mixed rel32 stays within */
+	MARGIN = 18 << 20,	/* on either side: a mixed rel32 stays in the map */
 	FIRST_AT = 0x00123450, SECOND_AT = 0x0089abc8,	/* into the margins */
 	ALL_BYTES = 2 * MARGIN + FL_RIG_PLACES * SLOT,
 	BESIDE_BY = 16,
@@ -116,7 +116,7 @@ static void make_branches(struct fl_torture_place *p, uint8_t op,
 	p->values[1] = SECOND;
 }
 
-/* A call is found, or a NOP; off is without. */
+/* CALL is laid as a call, NOP as a NOP; off has no call. */
 static void make_call(struct fl_torture_place *p, const unsigned char *target)
 {
 	p->len = 5;
