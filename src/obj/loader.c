@@ -38,7 +38,7 @@ static const void *named(const struct link_map *m, int64_t tag)
 	return NULL;
 }
 
-/* Is it the C library, or the loader, which is a file of the C library's? */
+/* Is it the C library? Its loader, which is a file of its own, counts as well. */
 static bool is_c_library(const struct link_map *m)
 {
 	static const char library[] = "libc.so.", loader[] = "ld-linux";

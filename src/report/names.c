@@ -3,8 +3,8 @@
  * them.
  *
  * Hides how a simple name is made. Demangled names of C++ and Rust hold template
- * arguments, parameters and return types; a simple name keeps only the way to the
- * function and its own name. Overloads and instances get equal simple names by that:
+ * arguments, parameters and return types; a simple name keeps only the scopes around
+ * the function and its own name. So overloads and instances get equal simple names:
  * where a recording has several of them, all of these are shown in full.
  */
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 
 #include "report/report.h"
 
-/* A part in ticks; NULL: all of it. */
+/* A part of a trace, in ticks; NULL: the whole trace. */
 struct fl_span {
 	uint64_t from, until;
 };

@@ -134,7 +134,7 @@ int fl_store_create(struct fl_store **, const char *dir, char why[FL_WHY]);
 int fl_store_save(struct fl_store *, const struct fl_recording *,
 		  char why[FL_WHY]);
 int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
-/* Has a later recording into the store's directory begun that has not become results? */
+/* Has a later recording into the store's directory begun that has no results yet? */
 enum fl_unfinished { FL_ALL_FINISHED, FL_UNDER_WAY, FL_INTERRUPTED };
 enum fl_unfinished fl_store_unfinished(const struct fl_store *);
 /* The session value of `key`; false: there is none. */
@@ -233,8 +233,8 @@ struct fl_dumper {
 };
 int fl_dump_open(struct fl_dump *);	/* 0, or -1 with `why` filled */
 extern const struct fl_dumper *const fl_dumpers[];	/* NULL-terminated */
-/* The rows that an analysis makes of a recording's trace, or of a part of it; none of their
- * columns may be a text. The caller frees the cells. Returns as a dumper's write does. */
+/* The rows that an analysis, which must have no columns of texts, makes of a recording's
+ * trace or of a part of it. The caller frees the cells. Returns as a dumper's write does. */
 int fl_trace_rows(struct fl_store *, const char *dir, const char *analysis,
 		  const struct fl_part *, struct flick_rows *, char why[FL_WHY]);
 
@@ -293,7 +293,7 @@ struct fl_sheet {
 					 * chooses */
 	size_t n_shown;
 	uint64_t asked;			/* a bit a column: the column was asked for by name */
-	struct flick_column *added;	/* the result's columns and more of them, or NULL */
+	struct flick_column *added;	/* the result's columns with the added ones, or NULL */
 	size_t n_modules;		/* so many of the last columns are modules */
 	bool has_twins;			/* without modules some rows look alike */
 	struct fl_modules *modules;	/* what tells twins apart, or NULL */

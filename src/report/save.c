@@ -567,8 +567,8 @@ static bool is_too_long(const char *path)
 	return is;
 }
 
-/* Files that a killed flick left are removed. Then a table is made and dropped, to see that
- * the file can be written. */
+/* Files that a killed flick left are removed. Then a table is made and dropped, to see
+ * whether the file can be written. */
 static int open_new(struct fl_store *s, char why[FL_WHY])
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -621,7 +621,7 @@ static void keep_file(const char *dir, const char *old, const char *name)
 	sqlite3_free(to);
 }
 
-/* The path DIR.old, beside DIR. `.` and `..` are no names of DIR there: its real one is. */
+/* The path DIR.old, beside DIR. If DIR ends in `.` or `..` its real path is taken. */
 static char *name_old(const char *dir)
 {
 	size_t n = strlen(dir);

@@ -43,13 +43,13 @@ int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
 
 /* Open s->path and see that it is a recording, and sound. 0 or -1 with `why` filled. */
 int fl_query_begin(struct fl_store *, char why[FL_WHY]);
-/* Is it a table that can be read by name? 0 or -1 with `why` filled. */
+/* Is there such a table, which can be read by name? 0 or -1 with `why` filled. */
 int fl_query_check_table(struct fl_store *, const char *table, char why[FL_WHY]);
 /* Fill `why` with what is wrong when a query failed; returns -1. */
 int fl_store_damaged(const struct fl_store *, char why[FL_WHY]);
 
-/* A statement that gives rows. Whatever is wrong with it, or with a value, is kept
- * until it is closed; then there are no more rows. */
+/* A statement that gives rows. An error of the statement or of a value is kept until the
+ * query is closed, and there are no more rows after it. */
 struct fl_query {
 	sqlite3_stmt *st;
 	bool is_wrong, is_over;

@@ -16,7 +16,7 @@ struct fl_source {
 	GElf_Addr bias;			/* of dwfl's addresses against the file's */
 };
 
-/* 0, or -1: there is no such file, or others may write it. */
+/* 0, or -1: there is no such file, or it is not one's own (is_own, obj.h). */
 int fl_source_open(struct fl_source *, const char *path);
 /* Has the source tables of lines, and not too much of .debug_*? Then they are read. */
 bool fl_source_has_lines(struct fl_source *);

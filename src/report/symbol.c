@@ -160,7 +160,7 @@ static int put_entry(struct file *f, const struct entry *e)
 	return 0;
 }
 
-/* Names that are longer than anybody reads are left out. 0 or -ENOMEM. */
+/* Add a function, unless its name is longer than anybody reads. 0 or -ENOMEM. */
 static int add_entry(struct file *f, const char *name, uint64_t at, uint64_t size,
 		     unsigned char info)
 {
@@ -301,8 +301,8 @@ bool fl_symbols_is_plain(const char *linkage)
 	return !may_be_mangled(linkage);
 }
 
-/* The name demangled, where of a stub's name only the part before its @plt is; NULL: it is no
- * name of C++ or Rust, or too long. */
+/* The demangled name; a stub's name is demangled up to its @plt. NULL: it is no name of C++ or
+ * Rust, or too long. */
 static char *demangle(const char *linkage, int options)
 {
 	struct plain *p = may_be_mangled(linkage) ? malloc(sizeof(*p)) : NULL;

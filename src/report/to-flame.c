@@ -17,7 +17,7 @@
 #define BOTTOM 12
 #define ROW 17
 #define MAX_DEPTH 600			/* deeper frames are not drawn */
-#define FINEST 20000			/* part of the whole that is drawn: 0.1 pixel if wide */
+#define FINEST 20000			/* drawn from 1/FINEST on: 0.1 pixel of a wide window */
 
 /* flame.js, with a NUL behind it. */
 __asm__(".pushsection .rodata\n"
@@ -90,7 +90,7 @@ static void lay_out(struct flame *f)
 
 /* ---- text -------------------------------------------------------------------------- */
 
-/* As fl_character(), but 0 also for characters that XML or people cannot have. */
+/* As fl_character(), but 0 also for characters that XML cannot hold or people cannot see. */
 static size_t xml_character(const char *s)
 {
 	size_t n = fl_character(s);

@@ -246,7 +246,7 @@ void fl_torture_threads(struct fl_rig *r)
 
 /* ---- fork -------------------------------------------------------------------------------- */
 
-/* A child has no other thread, so no place changes but by this one. */
+/* A child has no other thread, so only this one changes places. */
 static void run_settled(struct fl_torture_place *p, struct fl_tally *t)
 {
 	fl_place_settle(p, flick_patch_state(&p->patch));

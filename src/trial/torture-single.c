@@ -30,8 +30,8 @@ static void let_look(void)
 		sched_yield();
 }
 
-/* The number of switches varies, so that both states are left behind. Each switch
- * follows the last before all cores have seen the last. */
+/* The number of switches varies, so that both states are left behind. A switch is made
+ * before all cores have seen the one before it. */
 static void patch_place(struct fl_worker *w, struct fl_torture_place *p)
 {
 	uint64_t n = p->tactic == FL_WIDE ? WIDE_BURST : BURST;

@@ -70,7 +70,7 @@ struct fl_ledger {
 };
 
 struct fl_worker;
-enum fl_rig_cpus { FL_CPUS_ANY, FL_CPUS_APART };	/* APART: executors, patchers */
+enum fl_rig_cpus { FL_CPUS_ANY, FL_CPUS_APART };	/* APART: executors from patchers */
 struct fl_rig {
 	struct fl_ledger *ledger;
 	uint64_t end_ns;
@@ -114,8 +114,8 @@ struct fl_worker {
 	void *(*run)(void *);
 };
 void fl_rig_run(struct fl_rig *, void (*patch)(struct fl_worker *));
-/* Is the test over? Not before its time, nor before old and new have been seen, except when
- * these take too long. */
+/* Is the test over? Not before its time, nor before old and new have been seen, unless that
+ * takes too long. */
 bool fl_rig_is_over(const struct fl_rig *);
 /* Executors run `n` places from `first` on from now on. */
 void fl_rig_show(struct fl_worker *, size_t first, size_t n);

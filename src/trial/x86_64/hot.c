@@ -24,7 +24,7 @@
 
 enum {
 	LINE_AT = 1024,			/* of the mapping */
-	LAST_LINE_AT = 4096 - FL_ARCH_LINE,	/* of its first page */
+	LAST_LINE_AT = 4096 - FL_ARCH_LINE,	/* of the mapping's first page */
 	TRAPS = 0x6000,			/* bytes of int3 at the beginning */
 	REL = 0x0102400b,		/* the call's displacement, see above */
 	REL_CUT = 0x0002400b,		/* without its last byte: more int3 there */
