@@ -1,16 +1,16 @@
 /*
  * clone.c - a thread, or a child, that the C library does not know.
  *
- * One mapping holds all it needs, from low to high:
+ * One mapping holds all that such a thread needs, from low to high:
  *
  *	guard page | stack 64 KiB | 4 KiB below the TLS pointer | TLS block
  *
  * The kernel is told of that TLS pointer and of nothing else: no robust list,
- * no rseq. The block is zero but for what the port's TLS ABI wants there; a stack
- * protector finds 0 as its canary. The mapping
- * goes away with the thread (arch/CPU/syscall.S). Directories are nobody else's:
- * to share them would keep the program out of other mount namespaces (setns(2)),
- * and a child's keeps set-user-ID programs from their rights.
+ * no rseq. The block is zero except for what the port's TLS ABI wants there; a stack
+ * protector finds 0 as its canary. The mapping goes away with the thread
+ * (arch/CPU/syscall.S). The thread has directories of its own: shared ones would keep the
+ * program out of other mount namespaces (setns(2)), and those that a child shares keep
+ * set-user-ID programs from their rights.
  */
 #include <linux/sched.h>
 #include <sys/mman.h>
@@ -24,7 +24,7 @@
 #define TLS_BYTES 4096			/* on either side of the pointer */
 #define ALL_BYTES (FL_PAGE + STACK_BYTES + 2 * TLS_BYTES)
 
-/* What fl_arch_thread() pops first; 16-byte aligned at its end. */
+/* fl_arch_thread() pops this first; its end is aligned to 16 bytes. */
 struct start {
 	int (*run)(void *);
 	void *arg;
@@ -68,7 +68,7 @@ void fl_clone_unmap(char *all)
 	fl_os_unmap(all, ALL_BYTES);
 }
 
-/* Signals are blocked before it exists: it inherits the mask. */
+/* Signals are blocked before the thread exists, because the thread inherits the mask. */
 long fl_clone(unsigned long flags, char *all, int (*run)(void *), void *arg, uint32_t *id)
 {
 	uint64_t mask;
@@ -108,7 +108,7 @@ static long start_thread(unsigned long more, int (*run)(void *), void *arg, uint
 	const unsigned long flags = CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | more;
 	long tid = start(flags, run, arg, id);
 
-	/* qemu-user knows threads as the C library makes them alone */
+	/* qemu-user knows only threads as the C library makes them */
 	return tid == -EINVAL ? start(flags | CLONE_FS, run, arg, id) : tid;
 }
 
@@ -132,7 +132,7 @@ int fl_os_helper_start(int (*run)(void *), void *arg, uint32_t *id)
 	return (int)tid;
 }
 
-/* The kernel clears `id` when the thread leaves this memory, and is not done with it then. */
+/* The kernel clears `id` when the thread leaves this memory; the thread still exists then. */
 void fl_os_helper_join(int tid, uint32_t *id)
 {
 	uint32_t is;
@@ -144,7 +144,7 @@ void fl_os_helper_join(int tid, uint32_t *id)
 		SYS(SYS_sched_yield);
 }
 
-/* Without a signal in the low byte its end is news only for __WCLONE. */
+/* The flags have no signal in their low byte: only a wait with __WCLONE hears of the end. */
 int fl_os_process_start(int (*run)(void *), void *arg)
 {
 	return (int)start(CLONE_UNTRACED, run, arg, NULL);

@@ -2,10 +2,10 @@
  * fault.c - FLICK_FAULT="mprotect:1 mmap:3+": the first mprotect fails, and the
  * third mmap and all that follow it.
  *
- * Hides the list of what shall fail and the counting of uses. A call that is
- * made to fail is not made, with one exception: a descriptor is gone even if
- * close() complains. Each fault says so on descriptor 2, once, so that a run
- * in which none came can be told from one that bore it.
+ * Hides the list of what shall fail and the counting of uses. A call that shall fail
+ * is not made, with one exception: a descriptor is gone even if close() complains.
+ * The first fault of each wish is told on descriptor 2, so that a run in which no fault
+ * came can be told from a run that bore one.
  */
 #include "os/os.h"
 #include "os/fault.h"

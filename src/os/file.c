@@ -1,8 +1,8 @@
 /*
- * file.c - what only the reader of ELF files asks of the system.
+ * file.c - questions about files.
  *
- * Hides the structures and flags of the calls that say what a file is, how long
- * it is and what a link names.
+ * Hides the structures and flags of the calls that say what a file is, how long it is,
+ * where it has holes, how it is sealed, and what a link names.
  */
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 /*
  * kernel.c - system calls that are one line each.
  *
- * Hides the numbers, the argument order and the structures of Linux. What comes
- * back is what the kernel said; nothing is retried unless the door says so.
+ * Hides the numbers, the argument order and the structures of Linux. Each function
+ * returns what the kernel said; nothing is retried unless the door says so.
  */
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -62,8 +62,8 @@ int fl_os_close(int fd)
 	return fault ? fault : err;
 }
 
-/* A memory file that is not executable by exec() and never will be, where the
- * kernel knows such (6.3); mmap() makes no difference. */
+/* A memory file that exec() cannot execute and never will, where the kernel has such files
+ * (6.3). For mmap() there is no difference. */
 int fl_os_memfd(const char *name)
 {
 	long fd = SYS_OR_FAULT(memfd_create, SYS_memfd_create, name,
@@ -133,7 +133,7 @@ int fl_os_tid(void)
 	return (int)SYS(SYS_gettid);
 }
 
-/* A thread's clock has its number in it: CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
+/* The number of a thread's clock: ~tid, and 6 for CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
 uint64_t fl_os_cpu_ns(int tid)
 {
 	int clock = tid ? (int)(~(uint32_t)tid << 3 | 6) : CLOCK_PROCESS_CPUTIME_ID;
@@ -157,7 +157,7 @@ uint64_t fl_os_monotonic_ns(void)
 	return fl_ns(t.tv_sec, t.tv_nsec);
 }
 
-/* The kernel's clocks of processes: ~pid, and 2 for what the scheduler measures. */
+/* The number of a process's clock: ~pid, and 2 for CPUCLOCK_SCHED. */
 uint64_t fl_os_process_ns(int pid)
 {
 	int clock = (int)(~(unsigned)pid << 3 | 2);
@@ -173,9 +173,9 @@ uint64_t fl_os_program_ns(void)
 	return fl_os_process_ns(fl_os_pid());
 }
 
-/* By the call that every program with threads makes: threads of the program sleep
- * here, and its seccomp filter may kill whoever calls nanosleep. Its handlers wait
- * until then; what interrupts it nevertheless begins the sleep anew. */
+/* Sleeps by futex(2), a call that every program with threads makes: threads of the program
+ * sleep here, and a seccomp filter may kill a thread that calls nanosleep. The program's
+ * handlers run after the sleep; an interruption in spite of that begins the sleep anew. */
 void fl_os_sleep_us(uint64_t us)
 {
 	struct timespec t = from_us(us);

@@ -2,18 +2,18 @@
  * lock.c - locks between the threads of a process, by futex, and counts of threads.
  *
  * States: 0 free, 1 held, 2 held and perhaps awaited (Drepper, "Futexes are
- * tricky", 2011, section 5). The waiter that gets it leaves 2 behind, at worst
- * one wake too many. With OUTSIDE flick's own process has it, which may be killed
- * alone (os/outside.c): then it is free.
+ * tricky", 2011, section 5). A waiter that gets the lock stores 2, which costs at worst
+ * one wake too many. A lock marked OUTSIDE is held by flick's own process. That process
+ * may be killed alone (os/outside.c): then the lock is free.
  *
- * Hides that both end with the process. A child that has a copy of its memory (fork,
- * a bare clone) has the forking thread alone: whoever else held a lock or was counted
- * is not there. A child that shares the memory (vfork) has all of them. So a word
- * bears the era it was written in, and what an earlier era wrote is nothing. The era
+ * Hides that locks and counts end with the process. A child that has a copy of the memory
+ * (fork, a bare clone) has the forking thread alone: no other thread that held a lock or
+ * was counted is there. A child that shares the memory (vfork) has all of them. So a word
+ * bears the era it was written in, and a word of an earlier era counts as 0. The era
  * stands in a page that the kernel wipes in a copy (OS15).
  *
  *	era 0 in the page	this is a copy; its first caller begins the next era
- *	`eras`			the last that was begun, in memory that is copied
+ *	`eras`			the last era that was begun, in memory that is copied
  */
 #include <sys/mman.h>
 
@@ -47,13 +47,13 @@ int fl_os_copies_open(void)
 	return err;
 }
 
-/* `eras` is first: a copy of a copy that is made in between begins one of its own. */
+/* `eras` is stored first: a copy that is made between the two stores begins its own era. */
 static uint32_t begin_era(uint32_t *at)
 {
 	uint32_t none = 0, next = load_relaxed(&eras) + 1;
 
 	store_relaxed(&eras, next);
-	/* ordering: none, all that begin it say the same */
+	/* ordering: none, all threads that begin this era store the same */
 	return __atomic_compare_exchange_n(at, &none, next, false, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED) ? next : none;
 }
@@ -70,8 +70,8 @@ static uint32_t this_era(void)
 
 static struct fl_lock *ranked[FL_N_LOCKS];	/* those that have been taken */
 
-/* What another thread stores meanwhile is not this one's id; who held it when the
- * process was copied may have had it. */
+/* No other thread stores this thread's id meanwhile. A holder from before the process was
+ * copied may have had the same id: so the lock must be held in this era, too. */
 static bool is_mine(const struct fl_lock *l)
 {
 	int tid = load_relaxed(&l->holder);
@@ -166,8 +166,8 @@ bool fl_os_lock_within(struct fl_lock *l, uint64_t us, uint64_t *signals)
 	return got;
 }
 
-/* A waiter's signals are as they were: it may wait for long. It sleeps, so a holder who
- * synchronises by a signal does not wait for it (patch/handshake.c). */
+/* A waiter does not block its signals, because it may wait for long. It sleeps, so a holder
+ * that synchronises by a signal does not wait for the waiter (patch/handshake.c). */
 bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *signals)
 {
 	int tid = fl_os_thread_id();
@@ -186,7 +186,7 @@ bool fl_os_lock_unless(struct fl_lock *l, bool (*gives_up)(void), uint64_t *sign
 			__atomic_compare_exchange_n(&l->word, &held, awaited, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 		if (fl_os_futex_wait(&l->word, awaited, WAIT_US) == -ETIMEDOUT)
-			fl_os_outside_end_alone();	/* with who holds it */
+			fl_os_outside_end_alone();	/* the holder is gone then, too */
 	} while (!try_lock(l, AWAITED, tid, signals));
 	return true;
 }
@@ -232,13 +232,14 @@ uint32_t fl_os_count(const uint64_t *count)
 	return word >> 32 == this_era() ? (uint32_t)word : 0;
 }
 
-/* Those of an earlier copy still may be counted, too. */
+/* The era is not asked: threads of an earlier copy may still be counted, too. */
 bool fl_os_was_counted(const uint64_t *count)
 {
 	return (uint32_t)load_relaxed(count) != 0;
 }
 
-/* Who was counted in an earlier era may leave in this one: its handler forked. */
+/* A thread whose handler forked was counted in an earlier era, and is counted down in this
+ * one: a count of 0 stays 0. */
 void fl_os_count_by(uint64_t *count, int by)
 {
 	uint64_t was = load_relaxed(count), is;

@@ -1,16 +1,18 @@
 /*
  * map.c - memory of flick's own, out of the program's way.
  *
- * Hides where it lies. Left to the kernel it would lie next to the libraries, where
- * it takes the addresses that branches reach from their code: glue must be there,
- * and so must what the program loads later. So what has no address of its own goes
- * APART below flick's code, one mapping below the other.
+ * Hides where this memory lies. The kernel would put it next to the libraries, where it
+ * would take the addresses that branches reach from their code: glue must lie there, and
+ * so must libraries that the program loads later. So a mapping without an address of its
+ * own goes APART below flick's code, one mapping below the other.
  *
- * A program may have locked all that it will map (mlockall(), MCL_FUTURE), before flick came
- * to it, too. Of gigabytes of which little is used the kernel would then make memory at once.
- * It makes none of what may not be touched; that is unlocked, and may be touched from then on.
+ * A program may have locked all that it will map (mlockall(), MCL_FUTURE), perhaps before flick
+ * came to it. The kernel would then fill a mapping of gigabytes at once, although little of it
+ * is used. The kernel fills no mapping that may not be touched: so a large mapping begins as
+ * PROT_NONE, is unlocked, and gets its permissions then.
  *
- * What is as large as a huge page begins where one may, so that it can consist of them.
+ * A mapping as large as a huge page begins where a huge page may, so that it can consist of
+ * huge pages.
  */
 #include <sys/mman.h>
 
@@ -19,8 +21,8 @@
 #include "os/syscall.h"
 
 #define APART (1ull << 36)		/* 64 GiB: far beyond a branch, and room to grow */
-#define SPAN (1ull << 38)		/* what was unmapped there is used again */
-#define LEAP (1ull << 35)		/* over what is in use */
+#define SPAN (1ull << 38)		/* addresses that were unmapped there are used again */
+#define LEAP (1ull << 35)		/* over addresses that are in use */
 #define LOW_CODE (1ull << 46)		/* apart from a program that lies at the bottom */
 enum { TRIES = 6, LARGE = 1 << 18, HUGE = 1 << 21 };
 
@@ -33,7 +35,7 @@ static uintptr_t top(void)
 	return code > APART + 2 * SPAN ? code - APART : LOW_CODE;
 }
 
-/* For `n` bytes, and nobody else until SPAN is through. */
+/* An address for `n` bytes, which no other caller gets until SPAN is through. */
 static uintptr_t next_apart(size_t n)
 {
 	size_t align = n < HUGE ? FL_PAGE : HUGE, room = n < HUGE ? n : n + HUGE;
@@ -43,7 +45,7 @@ static uintptr_t next_apart(size_t n)
 	return fl_round_up(top() - (end % SPAN < room ? room : end % SPAN), align);
 }
 
-/* A kernel before 5.14 lets pages be met one by one. */
+/* A kernel before 5.14 has no MADV_POPULATE_WRITE: there each page faults once. */
 void fl_os_expect(void *at, size_t n)
 {
 	uintptr_t lo = fl_round_down((uintptr_t)at, FL_PAGE), hi = (uintptr_t)at + n;
@@ -66,12 +68,12 @@ static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t of
 	err = SYS(SYS_mprotect, got, n, prot);
 	if (err)
 		SYS(SYS_munmap, got, n);
-	else if (flags & MAP_POPULATE)		/* it did nothing for what may not be touched */
+	else if (flags & MAP_POPULATE)		/* PROT_NONE: it did nothing */
 		fl_os_expect((void *)got, n);
 	return err ? err : got;
 }
 
-/* Where that is taken the kernel chooses: again, unless it is always. */
+/* Where the wanted address is taken the kernel chooses another one: try again, TRIES times. */
 static long map_apart(size_t n, int prot, int flags, int fd, uint64_t offset)
 {
 	uintptr_t at = next_apart(fl_round_up(n, FL_PAGE));

@@ -1,12 +1,13 @@
 /*
  * outside.c - a process of flick's own, beside the program's and in its memory.
  *
- * A thread of flick's inside the program is met by what the program does to all of
- * its threads: a seccomp filter holds for it, and kills for its calls; user
- * namespaces are refused to whoever has a second thread; runtimes count. So
- * what waits for flick is a process that shares the memory and nothing else: no
- * descriptor, directory, signal action, process group or thread group. It is no
- * child of the program's either: its parent is the reader, or whoever takes orphans.
+ * A thread of flick's inside the program would suffer from what the program does to all
+ * of its threads. A seccomp filter would hold for flick's thread, and kill for its calls;
+ * user namespaces are refused to a process with a second thread; runtimes count their
+ * threads. So a process waits in place of a thread. This process shares the memory and
+ * nothing else: no descriptor, directory, signal action, process group or thread group.
+ * It is no child of the program's either: its parent is the reader, or a process that
+ * takes orphans.
  *
  * PROTOCOL
  *	program's first thread			outside
@@ -17,29 +18,31 @@
  *	ends, or calls exec: the kernel		wakes, finds nobody in this memory: ends
  *	  marks `first` and wakes
  *						ends by whatever: the kernel clears `id`
- *	A program that runs already (open_late) holds nothing: every now and then it looks
- *	which threads of the program have this memory (kcmp(2)), and ends that much later.
+ *	A program that runs already (open_late) holds nothing: every now and then the
+ *	process outside looks which threads of the program have this memory (kcmp(2)), and
+ *	ends that much later.
  * INVARIANT
- *	1. It ends at once when the program ends or becomes another one.
+ *	1. The process outside ends at once when the program ends or becomes another one.
  *	2. It goes on while a thread of the program runs in this memory.
- *	3. Whoever waits for it, or for a lock that it holds, is told of its end.
+ *	3. A thread that waits for it, or for a lock that it holds, is told of its end.
  * WHY
  *	1. Every end and every exec takes the first thread out of this memory, and the
- *	   kernel marks what it held before that is let go of (OS3, OS4). Where its
- *	   list was replaced a look at /proc now and then stands in for the mark.
- *	2. When the first thread is marked, there are three cases. It is there and
- *	   does not end: it runs another program, in other memory. It ends, or is a
- *	   zombie, with threads beside it: they run here, or are about to end, or one
- *	   is about to take the first one's place for an exec; look again. Or it is
- *	   alone.
+ *	   kernel marks what that thread held before it lets go of the memory (OS3,
+ *	   OS4). Where the thread's list was replaced, a look at /proc now and then
+ *	   stands in for the mark.
+ *	2. When the mutex of the first thread is marked, there are three cases. The
+ *	   first thread is there and does not end: it runs another program, in other
+ *	   memory. Or it ends, or is a zombie, with threads beside it: they run here, or
+ *	   are about to end, or one of them is about to take the first one's place for an
+ *	   exec; look again. Or it is alone.
  *	3. CLONE_CHILD_CLEARTID: the kernel clears the word for each kind of death,
  *	   while the memory has another user. os/lock.c asks fl_os_outside_died().
  * FAILURE
- *	It cannot be had (descriptors cannot be let go of, orphans would come to the
- *	program itself, children would begin a pid namespace): an error, nothing is
- *	left. Waiting is denied: rest() says so, and it ends by itself. The program has
- *	ended and its parent knows: the memory, and with it the file of the program,
- *	stays for some tens of microseconds more.
+ *	There can be no such process (descriptors cannot be let go of, orphans would
+ *	come to the program itself, children would begin a pid namespace): an error,
+ *	nothing is left. Waiting is denied: rest() says so, and the process ends by
+ *	itself. The program has ended and its parent knows: the memory, and with it the
+ *	file of the program, stays for some tens of microseconds more.
  */
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -55,7 +58,7 @@ enum {
 	READY_US = 1000, READY_TRIES = 1000,
 	SOON_US = 100, LATEST_US = 10000,	/* between looks at the last threads */
 	LOOK_US = 1000000, LOOK_LATE_US = 50000,
-	SLACK_NS = 1000			/* so late it may wake up, in place of 50 us */
+	SLACK_NS = 1000			/* it may wake up this late, in place of 50 us */
 };
 
 static pthread_mutex_t first;		/* held by the program's first thread */
@@ -63,13 +66,13 @@ static pthread_mutex_t first;		/* held by the program's first thread */
 static struct {
 	char *stack;			/* its mapping; NULL: none was started here */
 	int of;				/* the process that it stands beside */
-	uint64_t since;			/* when that began */
+	uint64_t since;			/* when that process began */
 	uint32_t id;			/* 0 when it has ended; futex */
 	uint32_t ready;
 	int (*run)(void *);
 	void *arg;
 	const uint64_t *others;		/* CPUs; NULL: it stays where the program is */
-	bool is_late;			/* `first` is nobody's: it looks who has this memory */
+	bool is_late;			/* `first` is nobody's: look who has this memory */
 } outside;
 
 int fl_os_outside_open_late(void)
@@ -117,8 +120,9 @@ bool fl_os_outside_died(void)
 
 /* ---- its beginning -------------------------------------------------------------- */
 
-/* Of `others` those that the calling thread does not have, and how many it has. None is
- * known where the kernel is of more CPUs. */
+/* Put those of `others` that the calling thread does not have into `rest`. Returns how many
+ * CPUs the thread has, or 0 if there are any others. A kernel that knows more CPUs than fit
+ * here tells none: `rest` is empty and 0 is returned. */
 static uint32_t find_others(const uint64_t others[FL_CPU_WORDS], uint64_t rest[FL_CPU_WORDS])
 {
 	uint64_t own[FL_CPU_WORDS] = { 0 }, any = 0;
@@ -149,8 +153,8 @@ void fl_os_leave_cpus(int tid, const uint64_t others[FL_CPU_WORDS])
 		SYS(SYS_sched_setaffinity, tid, sizeof(rest), rest);
 }
 
-/* With descriptors of the program's it would keep pipes open that the program has
- * closed: then rather not. */
+/* With the program's descriptors this process would keep pipes open that the program has
+ * closed: if they cannot be closed, it ends at once. */
 static int stand_apart(void *arg)
 {
 	(void)arg;
@@ -179,7 +183,7 @@ static int clone_orphan(void *arg)
 	return 0;
 }
 
-/* By a child that ends at once: orphans go to the reader, or to init. */
+/* A child makes the process and ends at once: orphans go to the reader, or to init. */
 static int start_orphan(void)
 {
 	int pid = -EAGAIN, between = fl_os_process_start(clone_orphan, &pid);
@@ -217,7 +221,7 @@ static int start(int parent)
 	return fl_os_takes_orphans() ? -ENOTSUP : start_orphan();
 }
 
-/* Has it begun? One that is late will. */
+/* Has the process begun? A process that is only late counts as begun. */
 static bool await_ready(void)
 {
 	uint32_t id;
@@ -249,7 +253,7 @@ int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_
 		return 0;
 	outside.stack = NULL;
 	if (err < 0)
-		fl_clone_unmap(stack);		/* else it has */
+		fl_clone_unmap(stack);		/* else the process has done so */
 	return err < 0 ? err : -ENOTSUP;
 }
 
@@ -272,7 +276,7 @@ static int has_this_memory(void *own, int tid)
 }
 
 /* See WHY 2. A thread of flick's is not counted. Where /proc is denied the mark alone
- * counts: better nobody waits than for ever. */
+ * counts: an end too early is better than to wait for ever. */
 static bool is_anybody_here(uint32_t word)
 {
 	struct fl_process_status s;
@@ -281,7 +285,7 @@ static bool is_anybody_here(uint32_t word)
 	if (err)
 		return err != -ENOENT && err != -ESRCH && !is_marked(word);
 	if (fl_os_is_outside() && s.since != outside.since)
-		return false;			/* a thread's own number is nobody else's */
+		return false;			/* another process has the number now */
 	if (outside.is_late && fl_os_is_outside())
 		return fl_os_threads_of(outside.of, 0, has_this_memory, &own) ||
 		       SYS(SYS_kcmp, own, own, KCMP_VM) < 0;	/* the kernel does not tell */
@@ -302,7 +306,7 @@ static bool must_look(uint32_t word, uint64_t us)
 	return true;
 }
 
-/* For whoever may be about to end, at first short. */
+/* The last threads may be about to end: the first rests are short, each twice the last. */
 static uint64_t at_most(uint64_t us)
 {
 	static uint64_t soon_us = SOON_US;

@@ -2,7 +2,7 @@
  * proc.c - what /proc knows of a process: mappings and threads.
  *
  * Reads by lines through a small buffer on the stack. A line longer than the
- * reader's room comes cut, never split in two, so long paths and group lists
+ * caller's room comes cut, never split in two, so long paths and group lists
  * cannot be mistaken for another line.
  */
 #include <fcntl.h>
@@ -95,7 +95,8 @@ static int parse_prot(const char *p)
 
 enum { LINE = 640 };			/* a longer path comes cut */
 
-/* Of what the kernel makes of a newline there, and of nothing else, newlines. How many. */
+/* Copy `path` with a newline for each "\012", the kernel's way to write a newline there.
+ * Returns how many. */
 static size_t put_newlines(char to[LINE], const char *path)
 {
 	static const char escaped[] = "\\012";
@@ -112,8 +113,8 @@ static size_t put_newlines(char to[LINE], const char *path)
 	return n;
 }
 
-/* A name becomes the file's own, in place. Who has these four letters in it is told alike: it
- * stays as it is where no such file is `inode`. */
+/* Put the file's own name in place of the kernel's. A name that really has these four
+ * characters looks the same: `path` stays unless the file of the new name is `inode`. */
 static __attribute__((noinline)) void name_mapped(char *path, uint64_t inode)
 {
 	struct fl_file f = { 0 };
@@ -236,7 +237,7 @@ static void add_number(struct path *p, int number)
 	add_text(p, digits + k);
 }
 
-/* From outside, the process is not the caller's. */
+/* For flick's own process "self" is not the program: the program's number is used. */
 static struct path process_path(int pid, const char *leaf)
 {
 	struct path p = { 0 };
@@ -293,7 +294,7 @@ int fl_os_threads(int except, int (*each)(void *arg, int tid), void *arg)
 	return fl_os_threads_of(0, except, each, arg);
 }
 
-/* A directory has a link from each directory in it, from itself and above. */
+/* The links of a directory: one from each directory in it, one from itself, one from above. */
 long fl_os_thread_count(int pid)
 {
 	struct path path = process_path(pid, "/task");
@@ -304,7 +305,7 @@ long fl_os_thread_count(int pid)
 }
 
 /* "123 (name) S 1 123 123 0 -1 4194560 ..." from the state on; the name may hold
- * anything. NULL: cut. */
+ * anything. NULL: the text was cut. */
 static const char *behind_name(const char *stat, long n)
 {
 	while (n > 2 && stat[n - 1] != ')')
@@ -390,8 +391,8 @@ int fl_os_thread_status(int pid, int tid, struct fl_thread_status *out)
 	return 0;
 }
 
-/* The kernel shows a thread's system call only when it has seen the thread off
- * its core; "running" else, and "-1 ..." of one that is off it elsewhere. */
+/* The kernel shows a thread's system call only when it has seen the thread off its core. It
+ * shows "-1 ..." if such a thread is in no system call, and else "running". */
 bool fl_os_thread_rests(int pid, int tid)
 {
 	char c = 'r';
@@ -433,7 +434,7 @@ int fl_os_reopen(int fd, int flags)
 {
 	struct path p = { 0 };
 
-	add_text(&p, "/proc/thread-self/fd/");	/* it may have descriptors of its own */
+	add_text(&p, "/proc/thread-self/fd/");	/* a thread may have its own descriptors */
 	add_number(&p, fd);
 	return fl_os_open(p.text, flags);
 }

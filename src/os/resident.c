@@ -1,11 +1,11 @@
 /*
  * resident.c - the program's mlockall(2), without what is flick's.
  *
- * Flick reserves addresses by the gigabyte and uses few of them. To have them all in
- * memory takes seconds, and memory that a machine may not have; and who may lock
- * little would be refused. So where the program locks all that there is, its mappings are
- * locked one by one, and flick's are left out. They are told by where map.c puts them.
- * Where mappings cannot be listed all stay in memory once they are used, and no earlier.
+ * Flick reserves addresses by the gigabyte and uses few of them. To have all of them in
+ * memory would take seconds, and memory that a machine may not have; and a program that may
+ * lock only little would be refused. So where the program locks all memory, its mappings are
+ * locked one by one, and flick's are left out. Flick's mappings are known by where map.c puts
+ * them. Where mappings cannot be listed, every page, flick's too, is locked at its first use.
  */
 #include <linux/capability.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static int add_bytes(void *arg, const struct fl_mapping *m)
 	return 0;
 }
 
-/* Errors are the mapping's own, which mlockall() leaves out as well. */
+/* An error is dropped: mlockall() passes over a mapping that cannot be locked as well. */
 static int lock_one(void *arg, const struct fl_mapping *m)
 {
 	if (is_programs(m))
@@ -47,7 +47,7 @@ static bool may_lock_any(void)
 	       data[0].effective >> CAP_IPC_LOCK & 1;
 }
 
-/* The kernel's own check, of the program's mappings. */
+/* The kernel's own check, made of the program's mappings alone. */
 static int check_limit(void)
 {
 	struct rlimit most = { 0 };
@@ -62,7 +62,8 @@ static int check_limit(void)
 	return bytes > most.rlim_cur ? -ENOMEM : 0;
 }
 
-/* Without MCL_FUTURE no call ends an earlier one but that which ends all. */
+/* An earlier MCL_FUTURE must end if this call has none. munlockall(2) alone does so, and its
+ * other effect is undone by lock_one(). */
 int fl_os_lock_memory(int flags)
 {
 	int how = flags & MCL_ONFAULT ? MLOCK_ONFAULT : 0;

@@ -3,9 +3,9 @@
  * can simply be made again.
  *
  * Linux restarts most calls by itself when a handler has SA_RESTART; signal(7)
- * lists the others. Each of these has done nothing when it says EINTR. A
+ * lists the others. Each call here has done nothing when it says EINTR. A
  * relative time among the arguments starts anew, unless the call has updated
- * it; an absolute one is what it was.
+ * it; an absolute time is what it was.
  */
 #include <linux/futex.h>
 
@@ -24,8 +24,8 @@ static const short plain[] = {
 	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
 };
 
-/* A sleep tells what remains of it where `rem` points: one that sleeps by the
- * same words goes on with those, one that gave others is ready for EINTR. */
+/* The kernel writes the rest of a sleep to where `rem` points. A caller whose `rem` is its
+ * `req` sleeps on for that rest; a caller with another `rem` is ready for EINTR. */
 static bool sleeps_on(uint64_t req, uint64_t rem)
 {
 	return !rem || rem == req;

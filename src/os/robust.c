@@ -1,20 +1,20 @@
 /*
  * robust.c - robust mutexes that are held without the C library's functions.
  *
- * What the kernel marks when a thread ends or calls exec stands in a list that the
+ * When a thread ends or calls exec, the kernel marks the mutexes in a list that the
  * C library registers for each of its threads (set_robust_list(2)). A program may
  * have put functions of its own before the C library's pthread_mutex_lock(): a
- * sanitizer has, and must not be called before it has begun. So what is ours is
- * linked into that list here, by stores alone. Its shape is in <pthread.h>, because
- * neighbours link to each other: each `__next` points to the next one's `__next`,
- * `__prev` to the one's before. The list of a thread lies at one distance from its
- * thread pointer, and in front of it stands the thread's id (OS20); so from the
- * first look on no system call is needed.
+ * sanitizer has, and must not be called before it has begun. So our mutexes are
+ * linked into that list here, by stores alone. The shape of the list is in <pthread.h>,
+ * because neighbours link to each other: each `__next` points to the next one's `__next`,
+ * each `__prev` to that of the one before. The list of a thread lies at one distance from
+ * its thread pointer, and in front of the list stands the thread's id (OS20); so after
+ * the first look no system call is needed.
  *
- * An emulator of another CPU may keep no such lists (ENOSYS): nothing is linked then, and
- * who asks for an owner's death asks for its thread. An id may be another thread's by then,
- * and a process that nobody has waited for still has its own: good enough to see a program
- * run, and nothing to rest a recording on.
+ * An emulator of another CPU may keep no such lists (ENOSYS). Nothing is linked then, and
+ * an owner has died when its thread id is gone. The id may be another thread's by then, and
+ * a process that nobody has waited for still has its id. That is good enough to see a
+ * program run, but no base for a recording.
  */
 #include <linux/futex.h>
 
@@ -34,7 +34,8 @@ static char *thread_pointer(void)
 	return __builtin_thread_pointer();
 }
 
-/* Where it is not known nothing is marked, and nothing overwritten. */
+/* Where the thread's list is not known an empty one stands in: the kernel marks nothing, and
+ * nothing of the C library's is overwritten. */
 static struct robust_list_head *own_list(void)
 {
 	static struct {
@@ -45,7 +46,7 @@ static struct robust_list_head *own_list(void)
 	return list_at ? (void *)(thread_pointer() + list_at) : (void *)&nobodys.head;
 }
 
-/* The C library's threads have a list, be it empty. */
+/* The C library's threads have a list, even if it is empty. */
 bool fl_os_can_hold(void)
 {
 	return own_list()->list.next != NULL;
@@ -69,7 +70,7 @@ int fl_os_robust_open(void)
 	return 0;
 }
 
-/* One of flick's own has no more than zeros there. */
+/* A thread of flick's own has zeros there: the kernel tells its id. */
 int fl_os_thread_id(void)
 {
 	int id = id_at ? load_relaxed((int *)(thread_pointer() + id_at)) : 0;
@@ -97,15 +98,15 @@ static void **prev_of(void *link)
 	return (void **)(((uintptr_t)link & ~(uintptr_t)1) - sizeof(void *));
 }
 
-/* What stands above is there before what stands below, when a kill comes between. */
+/* The stores above are done before those below, also when a kill comes between. */
 static void in_order(void)
 {
 	/* ordering: none between threads */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* While a mutex is pending the kernel looks at it, too. Of a handler that runs in
- * the middle of the C library's own change that one's stands there. */
+/* The kernel looks at the pending mutex, too. In a handler that interrupts the C library's
+ * own change, the C library's mutex is pending: it is returned, for put_back(). */
 static void *set_pending(void *link)
 {
 	void *was = load_relaxed((void **)&own_list()->list_op_pending);
@@ -165,8 +166,8 @@ void fl_os_hold(pthread_mutex_t *m)
 	put_back(was);
 }
 
-/* One that died with it leaves it marked. The one that has waited does not know
- * whether others wait, too. */
+/* An owner that died leaves the mutex marked. A thread that has waited does not know whether
+ * others still wait: its `waiters` is FUTEX_WAITERS. */
 static bool take(uint32_t *word, uint32_t waiters)
 {
 	uint32_t is = load_relaxed(word);

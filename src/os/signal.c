@@ -1,9 +1,9 @@
 /*
  * signal.c - signal masks and handlers without the C library.
  *
- * The C library keeps two signals to itself and its masks leave them out; the
- * ones here block every signal the kernel lets be blocked, so that nothing of
- * the host runs in between.
+ * The C library keeps two signals to itself and its masks leave them out. The masks
+ * here block every signal that the kernel lets be blocked, so that no code of the
+ * program's runs in between.
  */
 #include "os/os.h"
 #include "os/syscall.h"
@@ -23,8 +23,8 @@ void fl_os_signals_restore(const uint64_t *old)
 	SYS(SYS_rt_sigprocmask, SIG_SETMASK, old, 0, MASK_BYTES);
 }
 
-/* One of ours has no restorer yet; what fl_os_sigaction() once handed out, or
- * SIG_DFL and SIG_IGN, goes back untouched. */
+/* A handler of ours has no restorer yet. An action that fl_os_sigaction() once handed out,
+ * SIG_DFL and SIG_IGN go back untouched. */
 static bool is_ours(const struct fl_os_sigaction *set)
 {
 	return !set->restorer && (uintptr_t)set->handler > 1;

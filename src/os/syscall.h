@@ -7,7 +7,7 @@
 #include "arch/arch.h"
 #include "os/fault.h"
 
-/* SYS(number, up to six arguments): what is not given is 0. */
+/* SYS(number, up to six arguments): an argument that is not given is 0. */
 #define SYS_PAD(nr, a, b, c, d, e, f, ...) \
 	fl_arch_syscall(nr, (long)(a), (long)(b), (long)(c), (long)(d), \
 			(long)(e), (long)(f))

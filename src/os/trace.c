@@ -1,8 +1,8 @@
 /*
  * trace.c - ptrace(2), as much as it takes to stop a thread and let it go.
  *
- * Hides the requests and how a stop is told from an end. PTRACE_SEIZE is used,
- * which sends no signal: a stop of the program's own (SIGSTOP) stays one.
+ * Hides the requests, and how a stop is told from an end. PTRACE_SEIZE sends no signal:
+ * a stop of the program's own (SIGSTOP) stays one.
  */
 #include <elf.h>
 #include <linux/ptrace.h>
@@ -24,7 +24,7 @@ void fl_os_trace_interrupt(int tid)
 	SYS(SYS_ptrace, PTRACE_INTERRUPT, tid);
 }
 
-/* A stop that an event caused hands nothing on; any other is a signal that is
+/* A stop that an event caused has no signal to hand on. Any other stop is a signal that is
  * about to be delivered. */
 bool fl_os_trace_wait(int tid, int *sig)
 {
@@ -38,7 +38,7 @@ bool fl_os_trace_wait(int tid, int *sig)
 	return r == tid && WIFSTOPPED(status);
 }
 
-/* What the kernel's own calls return to be restarted so. */
+/* The result by which the kernel's own calls ask to be restarted in this way. */
 enum { RESTART_WITHOUT_HANDLER = -514 };	/* -ERESTARTNOHAND */
 
 void fl_os_trace_call_again(int tid, size_t number_at, size_t result_at)
