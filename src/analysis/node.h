@@ -1,20 +1,20 @@
 /*
- * node.h - what calls made, as it is gathered: a node a function, in lists.
+ * node.h - lists of the functions that a call has called, one node a function.
  *
- * Every open call has a list of what it called. It is charged with it when it
- * ends, for only then it is certain that it made these calls; see the INVARIANT
- * of struct flick_call. Merging lists costs little: each node that is merged
- * away was at least one call.
+ * Every open call has such a list. The call is charged with its list when it
+ * ends, because only then is it certain that it made these calls; see the
+ * INVARIANT of struct flick_call. Merging lists costs little: each node that is
+ * merged away was at least one call.
  */
 #ifndef FL_ANALYSIS_NODE_H
 #define FL_ANALYSIS_NODE_H
 
 #include "analysis/sums.h"
 
-/* INVARIANT	unsure = calls only if that holds for every node below. */
+/* INVARIANT	A node has unsure = calls only if every node below it has. */
 struct fl_node {
-	struct fl_node *next;		/* of the same list */
-	struct fl_node *first;		/* list of what it called */
+	struct fl_node *next;		/* in the same list */
+	struct fl_node *first;		/* list of the functions that it called */
 	uint32_t function;
 	uint32_t row;			/* while rows are made: its number */
 	struct fl_sums sums;
@@ -30,8 +30,8 @@ struct fl_nodes {	/* where nodes come from; zero at first */
 struct fl_node *fl_node_seek(struct fl_nodes *, struct fl_node **list, uint32_t function);
 void fl_node_merge_both(struct fl_nodes *, struct fl_node **to, struct fl_node **from);
 
-/* The node of `function` in a list, made if there is none, and now its first; most
- * often it was. NULL: no memory. */
+/* The node of `function` in a list, which is made if there is none, and becomes the list's
+ * first; most often it was the first already. NULL: no memory. */
 static inline struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node **list,
 					 uint32_t function)
 {
@@ -39,7 +39,7 @@ static inline struct fl_node *fl_node_of(struct fl_nodes *pool, struct fl_node *
 	       fl_node_seek(pool, list, function);
 }
 
-/* Everything of `from`, which becomes empty, into `to`, of the same nodes. */
+/* Move everything of `from`, which becomes empty, into `to`. Both are of `pool`. */
 static inline void fl_node_merge(struct fl_nodes *pool, struct fl_node **to,
 				 struct fl_node **from)
 {
@@ -51,16 +51,16 @@ static inline void fl_node_merge(struct fl_nodes *pool, struct fl_node **to,
 	}
 }
 
-/* Where the calls of a list and all below it belong is not known. */
+/* Note that nobody knows where the calls of a list, and of all below it, belong. */
 void fl_node_doubt(struct fl_node *list);
-/* A copy of a list and all below it, into an empty one. 0 or -ENOMEM: it is in part. */
+/* Copy a list and all below it into an empty list. 0 or -ENOMEM: a part is copied. */
 int fl_node_copy(struct fl_nodes *, struct fl_node **to, const struct fl_node *from);
 /* Give back one node, or a list of nodes that have called nothing. */
 void fl_node_give(struct fl_nodes *, struct fl_node *);
 void fl_node_give_list(struct fl_nodes *, struct fl_node **list);
-/* Take over all nodes of another. */
+/* Take over all nodes of another pool. */
 void fl_nodes_adopt(struct fl_nodes *, struct fl_nodes *from);
-/* All of them, wherever they are. */
+/* Free all nodes, in whatever list they are. */
 void fl_nodes_free(struct fl_nodes *);
 
 #endif

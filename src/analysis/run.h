@@ -4,8 +4,9 @@
  *	fl_run_feed()  ->  a pairing's feed()  ->  fl_tell_left()  ->  an analysis's leave()
  *	run.c              one of three            below               counts.c, latency.c, ...
  *
- * A record goes this way once. What is inline here the loop of all events runs, which has
- * some twenty cycles for each: none of its calls may be one but the analysis's own.
+ * A record goes this way once. The inline functions here are run in the loop over all events,
+ * which has some twenty cycles for an event: this loop may make no call except the analysis's
+ * own.
  */
 #ifndef FL_ANALYSIS_RUN_H
 #define FL_ANALYSIS_RUN_H
@@ -13,7 +14,7 @@
 #include "analysis/scales.h"
 #include "analysis/stack.h"
 
-/* Counts as one that its function has had? */
+/* Does a record with this tag count as a call of its function? */
 static inline bool fl_tag_counts(const struct flick_tag *tag)
 {
 	return tag->kind == FLICK_TAG_ENTRY || tag->kind == FLICK_TAG_POINT;
@@ -21,16 +22,16 @@ static inline bool fl_tag_counts(const struct flick_tag *tag)
 
 struct fl_analyst {	/* one analysis and its state */
 	const struct flick_analysis *a;
-	/* Copies, as they are called for each event; NULL: none, or it failed. */
+	/* Copies, because they are called for each event; NULL: none, or it failed. */
 	int (*enter)(void *, const struct flick_call *, void **, void **);
 	int (*leave)(void *, const struct flick_call *, void **, void **);
 	int (*words)(void *, struct fl_words *);	/* beside `batch`; NULL: none */
 	void *state;
-	uint32_t mark;			/* which of a call's marks is its own */
-	int error;			/* its first; it is told nothing more */
+	uint32_t mark;			/* index of the analysis's own among a call's marks */
+	int error;			/* its first; the analysis is told nothing more */
 };
 
-/* So many words are accesses, up to the first that is none. */
+/* How many words stand before the first one that is no access. */
 static inline size_t fl_words_taken(const uint64_t *words, size_t n)
 {
 	struct fl_run_of_words w = fl_records_run(words, n, 0);
@@ -38,18 +39,18 @@ static inline size_t fl_words_taken(const uint64_t *words, size_t n)
 	return w.are_accesses ? w.n : 0;
 }
 
-/* misses.c: the one that takes words, and how. */
+/* misses.c: the only analysis that takes words. */
 extern const struct flick_analysis fl_analysis_cache;
 int fl_misses_words(void *state, struct fl_words *);
-/* Before the first of them, among so many threads. 0 or -errno. */
+/* Before the first words: so many threads share the work. 0 or -errno. */
 int fl_misses_share(void *state, uint32_t threads);
 
 struct fl_stream;
 
-/* How the records of a thread become calls; one for all of a run. */
+/* How the records of a thread become calls. A run has one pairing for all threads. */
 struct fl_pairing {
-	void (*drop)(void *stream, struct fl_fiber *, uint32_t, enum fl_drop);	/* of its
-					 * stack; NULL: it has none */
+	void (*drop)(void *stream, struct fl_fiber *, uint32_t, enum fl_drop);	/* of fl_stack;
+					 * NULL: there is no stack */
 	int (*feed)(struct fl_stream *, const struct fl_batch *);
 	int (*end)(struct fl_stream *);	/* nothing more comes; NULL: nothing to do */
 };
@@ -63,16 +64,17 @@ struct fl_run {
 	struct flick_tag *tags;
 	uint32_t n_tags;
 	struct fl_jumps jumps;		/* as many as tags */
-	const struct fl_pairing *pairing;	/* NULL: nobody wants calls */
+	const struct fl_pairing *pairing;	/* NULL: no analysis wants calls */
 	struct fl_analyst *workers;
-	size_t n;
-	uint32_t n_marks;		/* a call has: one for each analysis that wants calls */
-	bool tells_entered;		/* one is told of calls that begin */
-	bool is_in_order;		/* one asks of an access which calls are open */
-	uint32_t from_mark;		/* one more, in windows: where it was called from */
+	size_t n;			/* of workers */
+	uint32_t n_marks;		/* of a call: one for each analysis that wants calls */
+	bool tells_entered;		/* an analysis is told of calls that begin */
+	bool is_in_order;		/* an analysis wants to know which calls are open at an
+					 * access */
+	uint32_t from_mark;		/* one more mark, in windows: the call's origin */
 	struct fl_callers *callers;	/* in windows */
 	struct fl_scales scales;	/* of windows and samples */
-	struct fl_run *merging;		/* into which this one is merged, while it is */
+	struct fl_run *merging;		/* the run that this one is just merged into */
 	struct fl_left_off {
 		uint64_t at;		/* ticks */
 		unsigned char *of;	/* index: function; n of them */
@@ -81,32 +83,33 @@ struct fl_run {
 	uint32_t n_left_off;
 	struct fl_stream **streams;	/* index: thread; NULL: not seen or ended */
 	uint32_t n_streams;
-	int error;			/* flick's own, from where none can be returned */
+	int error;			/* flick's own, from a place that cannot return it */
 };
 
 enum { FL_UNSEEN_MOST = 32 };
 
-/* A thread's records, as far as they are paired. */
+/* The records of a thread, as far as they are paired. */
 struct fl_stream {
 	struct fl_run *run;
 	void **marks;			/* of calls without a caller */
-	struct flick_call call;		/* what analyses are shown */
+	struct flick_call call;		/* the call as analyses are shown it */
 	struct fl_stack stack;
-	uint64_t last;			/* (all) when its last record was */
-	uint32_t n_left_off;		/* (all) of the run's that it has heeded */
-	struct flick_record entry;	/* (windows, samples) it waits for the record behind
-					 * it; tsc 0: none does */
+	uint64_t last;			/* (all) the time of the last record */
+	uint32_t n_left_off;		/* (all) how many of the run's are heeded */
+	struct flick_record entry;	/* (windows, samples) an entry that waits for the
+					 * record behind it; tsc 0: none does */
 	/* ---- windows */
 	struct fl_window window;	/* number 0: none yet */
-	bool sees_all;			/* it is the thread's first, which began in it */
-	struct fl_unseen {		/* origins of calls that the innermost call has
-					 * made, which began before */
+	bool sees_all;			/* the window is the thread's first, and the thread
+					 * began in it */
+	struct fl_unseen {		/* origins of the calls that were made by the innermost
+					 * of the calls from before the window */
 		uint32_t from[FL_UNSEEN_MOST], n;
-		uint32_t sp;		/* the highest of theirs */
+		uint32_t sp;		/* the highest stack pointer of these calls */
 	} unseen;
 };
 
-/* An analysis that fails ends; the others go on. */
+/* An analysis that fails is told nothing more; the others go on. */
 static inline void fl_analyst_note(struct fl_analyst *w, int err)
 {
 	if (__builtin_expect(!err, 1) || w->error)
@@ -130,8 +133,8 @@ FL_IN_LOOP void **fl_marks_of_caller(struct fl_stream *s, struct fl_fiber *f, ui
 	return fl_has_caller(call) ? fl_stack_marks(f, call->caller - 1) : s->marks;
 }
 
-/* Call i of a fiber, into what analyses are shown; what has no line here is the same for
- * all of a batch. */
+/* Write call i of a fiber into the call that analyses are shown. A field that has no line here
+ * is the same for all of a batch. */
 FL_IN_LOOP void fl_describe(struct fl_stream *s, struct fl_fiber *f, uint32_t i,
 			    enum flick_how how)
 {
@@ -150,7 +153,7 @@ FL_IN_LOOP void fl_describe(struct fl_stream *s, struct fl_fiber *f, uint32_t i,
 	call->before = open->probes;
 }
 
-/* The call that was on top of it, with its times. */
+/* The same for the call that was on top of the fiber, with its times. */
 FL_IN_LOOP void fl_describe_closed(struct fl_stream *s, struct fl_fiber *f,
 				   const struct fl_closed *closed, enum flick_how how)
 {
@@ -162,7 +165,7 @@ FL_IN_LOOP void fl_describe_closed(struct fl_stream *s, struct fl_fiber *f,
 	s->call.flags |= closed->nested ? FLICK_CALL_NESTED : 0;
 }
 
-/* What was described of call i of a fiber, to all. */
+/* Tell all analyses that call i of a fiber, which has been described, is over. */
 FL_IN_LOOP void fl_tell_left(struct fl_stream *s, struct fl_fiber *f, uint32_t i)
 {
 	void **marks = fl_stack_marks(f, i), **callers = fl_marks_of_caller(s, f, i);
@@ -175,10 +178,10 @@ FL_IN_LOOP void fl_tell_left(struct fl_stream *s, struct fl_fiber *f, uint32_t i
 }
 
 void fl_tell_entered(struct fl_stream *, struct fl_fiber *, uint32_t i);
-/* A call that has nothing to do with others: its begin and its end; `marks` are its
+/* Tell begin and end of a call that has nothing to do with others; `marks` are its
  * thread's. */
 void fl_tell_alone(struct fl_run *, struct flick_call *, void **marks);
-/* An instruction was met that is a point: it counts as its own function's. 0 or -ENOMEM. */
+/* A point was met: an instruction, which counts as a function of its own. 0 or -ENOMEM. */
 int fl_run_point(struct fl_run *, uint32_t function);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * stack.h - the open calls of one thread, found again at their exits.
  *
- * Which call an exit ends is decided in stack.c from the function and the
- * stack pointer of the record; what is inline here is the common case, a call
+ * stack.c decides which call an exit ends, from the function and the stack
+ * pointer of the record. The inline functions here are the common case: a call
  * that ends on top of the stack with the stack pointer it began with.
  */
 #ifndef FL_ANALYSIS_STACK_H
@@ -16,14 +16,14 @@ struct fl_open {	/* a call that has not ended */
 	uint32_t function, sp;
 	uint64_t child;			/* ticks in calls it made that ended */
 	uint64_t raw;			/* likewise, with what probes took */
-	uint64_t inside;		/* of these, calls of its own function */
+	uint64_t inside;		/* ticks in calls of its own function within it */
 	uint64_t probes;		/* ticks of its thread's probes before it */
 	uint32_t outer;			/* 1 + index of the next open call of the
 					 * same function below; 0: none */
-	uint32_t caller;		/* 1 + index of the call that made it, if that one
-					 * ends; 0: none, FL_STACK_ORPHAN: not known */
+	uint32_t caller;		/* 1 + index of the call that made it, certain once
+					 * that one ends; 0: none, FL_STACK_ORPHAN: not known */
 	uint32_t probe;			/* of its entry */
-	uint8_t framed;			/* it is no inlined one: flick_tag */
+	uint8_t framed;			/* it is no inlined call: flick_tag */
 	uint8_t doubtful;		/* it may have ended: its end will not be known */
 };
 #define FL_STACK_ORPHAN UINT32_MAX
@@ -34,20 +34,20 @@ struct fl_fiber {
 	struct fl_open *open;		/* innermost last */
 	void **marks;			/* n_marks for each open call */
 	uint32_t n, room, n_marks;
-	uint32_t *last;			/* index: function; 1 + its innermost */
+	uint32_t *last;			/* index: function; 1 + its innermost open call */
 	uint32_t n_last;
 };
 
-/* How far above its call's entry an exit by jump stands: the same each time, as both
- * stand in one machine frame. The smallest that was seen; see stack.c. */
+/* How far an exit by jump stands above its call's entry. The distance is the same each time,
+ * because both stand in one machine frame. The smallest that was seen is kept; see stack.c. */
 struct fl_jump {
-	uint32_t entry, above;		/* above 0: none was seen */
-	uint8_t seen;			/* so often in a row, or one of: */
+	uint32_t entry, above;		/* the entry's probe; above 0: none was seen */
+	uint8_t seen;			/* how often in a row, or one of: */
 };
 enum {
-	FL_JUMP_SURE = 4,		/* several alike */
-	FL_JUMP_KNOWN = 5,		/* of a call whose caller was known */
-	FL_JUMP_VARIES = 255		/* nothing can be learnt of it */
+	FL_JUMP_SURE = 4,		/* several times the same */
+	FL_JUMP_KNOWN = 5,		/* seen at a call whose caller was known */
+	FL_JUMP_VARIES = 255		/* nothing can be learnt of this exit */
 };
 struct fl_jumps {
 	struct fl_jump *of;		/* index: the exit's probe */
@@ -63,7 +63,7 @@ struct fl_stack {
 	struct fl_overhead overhead[2];	/* index: framed */
 	uint64_t probes;		/* ticks that the thread's probes took so far */
 	struct fl_jumps *jumps;		/* of all threads; NULL: none are kept */
-	/* Call `i` of the fiber is dropped: its end will never be known. */
+	/* Told when call `i` of the fiber is dropped: its end will never be known. */
 	void (*drop)(void *arg, struct fl_fiber *, uint32_t i, enum fl_drop);
 	void *arg;
 };
@@ -85,13 +85,13 @@ enum fl_match { FL_MATCH_NONE, FL_MATCH_CLOSED, FL_MATCH_UNSURE };
 int fl_stack_init(struct fl_stack *, uint32_t n_marks,
 		  void (*drop)(void *, struct fl_fiber *, uint32_t, enum fl_drop),
 		  void *arg);
-/* Functions [0, n) may come; before the first that does. 0 or -ENOMEM. */
+/* Make room for functions [0, n), before the first one comes. 0 or -ENOMEM. */
 int fl_stack_extend(struct fl_stack *, uint32_t n);
 /* Drop every open call: the thread ended. */
 void fl_stack_end(struct fl_stack *);
-/* Drop calls that began before `at`, of functions that `of` marks. */
+/* Drop the calls that began before `at`, of the functions that `of` marks. */
 void fl_stack_forget(struct fl_stack *, uint64_t at, const unsigned char *of, uint32_t n);
-/* Drop the innermost of a fiber. */
+/* Drop the innermost call of a fiber. */
 void fl_stack_drop(struct fl_stack *, struct fl_fiber *);
 void fl_stack_free(struct fl_stack *);
 
@@ -110,7 +110,7 @@ static inline void **fl_stack_marks(struct fl_fiber *f, uint32_t i)
 	return f->marks + (size_t)i * f->n_marks;
 }
 
-/* Field by field: words that were just written are not ready as one. */
+/* Field by field: a wide load has to wait for words that were just written one by one. */
 static inline void fl_stack_push(struct fl_stack *s, struct fl_fiber *f,
 				 const struct flick_record *r,
 				 const struct flick_tag *tag, uint32_t caller)
@@ -119,7 +119,7 @@ static inline void fl_stack_push(struct fl_stack *s, struct fl_fiber *f,
 	struct fl_open *o = &f->open[f->n];
 	void **marks = fl_stack_marks(f, f->n);
 
-	marks[0] = NULL;		/* there is room; most often it is the only one */
+	marks[0] = NULL;		/* there is room for it; most often no other follows */
 	for (uint32_t m = 1; m < f->n_marks; m++)
 		marks[m] = NULL;
 	o->tsc = r->tsc;
@@ -138,8 +138,8 @@ static inline void fl_stack_push(struct fl_stack *s, struct fl_fiber *f,
 	s->probes += s->overhead[tag->framed].inside;
 }
 
-/* A call begins. 0 or -ENOMEM. The common case: below the call on top, or the first
- * on the only stack. */
+/* A call begins. 0 or -ENOMEM. In the common case the call is below the one on top, or is the
+ * first on the only stack. */
 static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *r,
 				 const struct flick_tag *tag)
 {
@@ -153,14 +153,15 @@ static inline int fl_stack_enter(struct fl_stack *s, const struct flick_record *
 	return 0;
 }
 
-/* What an exit's probe takes behind its clock reading: of no call that has ended. */
+/* Note what an exit's probe takes behind its clock reading: the call that ended has none of
+ * these ticks. */
 static inline void fl_stack_leave(struct fl_stack *s, uint8_t framed)
 {
 	s->probes += s->overhead[framed].pair - s->overhead[framed].inside;
 }
 
-/* Take the top call off, which ended at `tsc`, and credit its caller. Times are
- * without what the thread's probes took meanwhile, on whichever stack. */
+/* Take off the top call, which ended at `tsc`, and credit the call below. Times leave out what
+ * the thread's probes took meanwhile, on whichever stack. */
 static inline struct fl_closed fl_stack_pop(struct fl_stack *s, struct fl_fiber *f,
 					    uint64_t tsc)
 {
@@ -183,14 +184,14 @@ static inline struct fl_closed fl_stack_pop(struct fl_stack *s, struct fl_fiber 
 	return (struct fl_closed){ total, self, passed, raw_self, top->outer };
 }
 
-/* The thread waited for its ring: no time of any call that is open. */
+/* The thread waited for its ring: these ticks are no time of any open call. */
 static inline void fl_stack_pause(struct fl_stack *s, uint64_t ticks)
 {
 	s->probes += ticks;
 }
 
-/* A call of `tag->function` ended. NONE: its start was not seen. UNSURE: its start
- * was seen but cannot be told from another's; no end of either is known. */
+/* A call of `tag->function` ended. NONE: its start was not seen. UNSURE: its start was seen,
+ * but two calls could be meant; the end of neither is known. */
 static inline enum fl_match fl_stack_exit(struct fl_stack *s, const struct flick_record *r,
 					  const struct flick_tag *tag, struct fl_closed *closed)
 {
