@@ -18,8 +18,9 @@
 /* INVARIANT  n = sum of all buckets; min <= max when n > 0. */
 struct fl_histogram {
 	uint64_t n, min, max;
-	uint64_t **octave;		/* FL_HIST_OCTAVES, of FL_HIST_SUB counts or NULL; or
-				 * NULL: most functions are never called */
+	uint64_t **octave;		/* FL_HIST_OCTAVES pointers, to FL_HIST_SUB counts or
+				 * NULL; NULL itself while nothing is noted, because
+				 * most functions are never called */
 };
 
 static inline unsigned fl_hist_octave(uint64_t v)
@@ -32,10 +33,10 @@ static inline unsigned fl_hist_sub(uint64_t v, unsigned octave)
 	return (octave ? v >> (octave - 1) : v) & (FL_HIST_SUB - 1);
 }
 
-/* The buckets of an octave that is new. False: no memory. */
+/* Make the buckets of an octave. False: no memory. */
 bool fl_hist_grow(struct fl_histogram *, unsigned octave);
 
-/* Note `v` so often; false when there is no memory for it. */
+/* Note the value `v`, so many times. False: no memory. */
 static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v, uint64_t times)
 {
 	unsigned o = fl_hist_octave(v);
@@ -51,12 +52,12 @@ static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v, uint64_t time
 	return true;
 }
 
-/* The value that a share `q` (0..1) of all values do not exceed; 0 when empty. */
+/* The value that a share `q` (0..1) of all values does not exceed; 0 when empty. */
 uint64_t fl_hist_quantile(const struct fl_histogram *, double q);
 /* Each bucket that is not empty, ascending: its middle and its count. */
 void fl_hist_each(const struct fl_histogram *,
 		  void (*each)(void *arg, uint64_t middle, uint64_t n), void *arg);
-/* Add what `from` holds; false when there is no memory for it. */
+/* Add what `from` holds. False: no memory. */
 bool fl_hist_merge(struct fl_histogram *, const struct fl_histogram *from);
 void fl_hist_free(struct fl_histogram *);
 

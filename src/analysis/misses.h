@@ -1,6 +1,6 @@
 /*
- * misses.h - private to analysis/: accesses to memory, and what of them misses (misses.c), by
- * who made them.
+ * misses.h - private to analysis/: accesses to memory, and how many of them miss (misses.c), by
+ * place or by call path.
  */
 #ifndef FL_ANALYSIS_MISSES_H
 #define FL_ANALYSIS_MISSES_H
@@ -12,13 +12,13 @@ struct fl_missed {
 	uint64_t n[2];			/* loads, stores: enum fl_access_kind */
 	uint64_t misses[FL_CACHE_LEVELS];
 };
-/* Of words a loop has little more time than to count their places; a place says what they do.
- * `room`: a word's accesses lie in one line if they begin at one of its first so many bytes;
- * 0: that is not known yet, or they never do. */
+/* A loop over words has little more time than to count the place of each; the place says what
+ * its words do. `room`: the accesses of a word lie in one line if the word's address is one of
+ * the first `room` bytes of the line; 0: not known yet, or they never lie in one line. */
 struct fl_by_word {
 	uint64_t n[FL_WORD_PLACES + 1];
 	uint8_t room[FL_WORD_PLACES + 1];
-	uint32_t what[FL_WORD_PLACES + 1];	/* as rows have it; 0: not known yet */
+	uint32_t what[FL_WORD_PLACES + 1];	/* fl_words.places'; 0: not known yet */
 };
 struct fl_miss_parts;
 
@@ -30,37 +30,40 @@ struct fl_misses {
 	struct fl_by_word *words;
 	struct fl_miss_parts *parts;	/* NULL: one thread simulates */
 	uint32_t n;
-	struct flick_record *held;	/* by thread: a string whose other one comes next */
+	struct flick_record *held;	/* by thread: the first string of two */
 	uint32_t n_held;
 	bool is_by_path;
-	uint32_t path;			/* (by path) whose accesses come next */
+	uint32_t path;			/* (by path) the path of the next accesses */
 	int error;
 };
 
-/* `arg`: the geometry of data's levels. Zeros before; 0, -EINVAL or -ENOMEM, and then to be
- * closed as well. */
+/* `arg`: the geometry of the levels for data. The struct is zero before. 0, -EINVAL or -ENOMEM;
+ * it has to be closed after an error, too. */
 int fl_misses_open(struct fl_misses *, const struct flick_view *, const char *arg);
 void fl_misses_close(struct fl_misses *);
-/* Room for `n`; what is new is 0. 0 or -ENOMEM. */
+/* Make room for `n` places or paths; new ones are 0. 0 or -ENOMEM. */
 int fl_misses_extend(struct fl_misses *, uint32_t n);
-/* Accesses among a thread's records are of that path, for which there is room. 0 or -ENOMEM. */
+/* Charge `path`, for which there is room, with the accesses among a thread's records. 0 or
+ * -ENOMEM. */
 int fl_misses_of_path(struct fl_misses *, uint32_t path, uint32_t thread,
 		      const struct flick_record *, size_t n);
 
-/* Words, by the thread that calls; how many stand in front of what is none. */
+/* Simulate words in the calling thread. Returns how many: it stops at a word that is no
+ * access. */
 size_t fl_misses_count(struct fl_misses *, const struct fl_words *);
-/* What was counted by word is counted by place and kind. */
+/* Move the counts of words to their accesses, by place and kind. */
 void fl_misses_gather(struct fl_misses *, struct fl_by_word *);
 
 /* ---- several threads (miss-parts.c) -------------------------------------------------- */
 
-/* Before the first access. One is enough where sets cannot be split. 0 or -errno. */
+/* Before the first access. Where sets cannot be split there are no parts. 0 or -errno. */
 int fl_miss_parts_open(struct fl_misses *, uint32_t threads);
 void fl_miss_parts_close(struct fl_misses *);	/* no parts are fine */
-size_t fl_miss_parts_put(struct fl_misses *, const struct fl_words *);	/* as above */
-/* The caches are the caller's, as all accesses before have left them. */
+/* As fl_misses_count(), by all threads. */
+size_t fl_miss_parts_put(struct fl_misses *, const struct fl_words *);
+/* Now the caches are the caller's, as all accesses before have left them. */
 void fl_miss_parts_settle(struct fl_misses *);
-/* The same, and `of` has what all have counted. */
+/* The same, and `of` has the counts of all threads. */
 void fl_miss_parts_gather(struct fl_misses *);
 
 /* ---- a word's place ------------------------------------------------------------------- */
@@ -70,12 +73,12 @@ static inline enum fl_access_kind fl_access_kind_of(uint32_t what)
 	return what & FLICK_ACCESS_LOAD ? FL_ACCESS_LOAD : FL_ACCESS_STORE;
 }
 
-/* The accesses of a word of that place are learnt, from what the target says, whose memory
- * this is: any number will do. How many there are; 0: it is none. */
+/* Learn the accesses of words of that place from the target's table. The target may have
+ * written anything there, and no number does harm. Returns how many; 0: this is no place. */
 uint32_t fl_word_learn(struct fl_by_word *, const struct fl_words *, uint32_t place,
 		       uint32_t line);
 
-/* Access k of a word whose place is known. False: it has fewer. */
+/* Access k of a word whose place is known. False: the word has fewer accesses. */
 static inline bool fl_word_access(const struct fl_by_word *by, uint64_t word, uint32_t k,
 				  struct fl_access *a)
 {
@@ -110,7 +113,7 @@ static inline uint64_t fl_missed_accesses(const struct fl_missed *m)
 	return m->n[FL_ACCESS_LOAD] + m->n[FL_ACCESS_STORE];
 }
 
-/* Its cells, of so many levels; behind them. */
+/* Fill the cells of a row with so many levels. Returns the next cell. */
 uint64_t *fl_missed_row(const struct fl_missed *, uint32_t levels, uint64_t *cell);
 
 #define FL_MISSED_COLUMNS \

@@ -1,19 +1,19 @@
 /*
  * stack.c - which open call an exit ends, whatever happened in between.
  *
- * A record says which function began or ended, and where the stack pointer stood. Nothing
- * is unwound. Records are enough to see calls that never end (longjmp, exceptions without
- * exit records, threads that stop), and stacks that take turns (coroutines, alternate
- * signal stacks).
+ * A record says which function began or ended, and where the stack pointer stood. Flick
+ * unwinds nothing. Records are enough to see calls that never end (longjmp, exceptions
+ * without exit records, threads that stop), and stacks that take turns (coroutines,
+ * alternate signal stacks).
  *
  * A *machine frame* is what one call instruction made. A compiler that inlines puts several
  * calls into one machine frame. The stack grows down:
  *
  *	 higher	+-----------------+
- *		| frame of a      |	a's entry and exit have stack pointers in here,
+ *		| frame of a      |	a's entry and exit have stack pointers in here
  *		+-----------------+
- *		| frame of b      |	b's and those of c, which is inlined into b, in here:
- *		|   and of c      |	equal, but for the cases (a), (b), (c) below
+ *		| frame of b      |	b's, and those of c, which is inlined into b, are in
+ *		|   and of c      |	here: equal, except in the cases (a), (b), (c) below
  *	 lower	+-----------------+
  *
  * While b lasts, all stack pointers of b's frame are below all of a's. So a call at a higher
@@ -29,14 +29,14 @@
  *	                 3. the innermost that began above x.
  *	        By jump: 4. the one that began below x. Where its caller is not known, the
  *	                    two must stand as far apart as they always do.
- *	        What is open above the call that ends was unwound: it is dropped, and its
- *	        end is unknown. Where two calls could be meant the answer is UNSURE: no
- *	        end is known of either.
+ *	        Calls that are open above the one that ends were unwound: they are dropped,
+ *	        and their ends are unknown. Where two calls could be meant the answer is
+ *	        UNSURE: the end of neither is known.
  *	full    Before an array grows, calls that a newer one proves dead are dropped.
  *
  * INVARIANT
  *	1. An exit ends the call that it ended in the program, or none.
- *	2. The self times of the calls in a call, and its own, add up to its total.
+ *	2. The self times of a call and of all calls in it add up to its total.
  *	3. A call whose caller ends was made by that caller.
  *	4. Memory grows with the depth of the program's stack, not with its age.
  *
@@ -44,27 +44,28 @@
  *	1. Within one machine frame stack pointers differ for three reasons.
  *	   (a) An exit by jump runs when its frame has been taken down: x is the top of
  *	       the frame, and the call began below. Outer calls of f began at x or above:
- *	       at x exactly if f was called by f, and rule 1 would end that one. So rule
- *	       4 alone is for jumps. Of two calls of f below x one is dead, and nobody
- *	       knows which: UNSURE. So is an exit above the frame that made the only one.
+ *	       at x exactly if f was called by f, and rule 1 would end this outer call. So
+ *	       rule 4 alone is for jumps. Of two calls of f below x one is dead, and nobody
+ *	       knows which: UNSURE. An exit above the frame that made the only call of f
+ *	       below x is UNSURE, too.
  *	   (b) alloca() and arrays of variable length lower an exit by call: rule 3. No
  *	       call of f is open below x then, unless it was unwound.
  *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later call
  *	       (-fdefer-pop). A call that is inlined there begins 16 bytes lower than it
  *	       ends: rule 2. Or the call around it ends 16 bytes lower than it began.
- *	       An exit may thus be of the inner call by rule 2, or of an outer one by
+ *	       An exit may thus be of the inner call by rule 2, or of an outer call by
  *	       rule 1: UNSURE. The inner call may go on. It stays, *doubtful*, so that
  *	       its own exit is not taken for another call's.
  *	   An entry proves nothing dead at its own stack pointer: the older call may be
  *	   alive (inlining), or dead (a longjmp, then a call).
  *	   An exit by jump may also be that of a call which was not seen to begin, further
- *	   out, after a longjmp. If the caller of the open call is known, its frame stands
- *	   between the two. If not, the distance tells: entry and exit of one body stand in
- *	   one machine frame, as far apart each time, and all that is further out is at a
- *	   greater distance. It is one word where the entry is the first instruction of the
- *	   function. Else it is learnt, of a call whose caller was known, or of several calls
- *	   with the same distance (struct fl_jump).
- *	   Four cases are known to go wrong. No stack pointer tells them.
+ *	   out, after a longjmp. If the caller of the open call is known, the caller's frame
+ *	   stands between the two. If not, the distance tells: entry and exit of one body
+ *	   stand in one machine frame, as far apart each time, and a call further out is at
+ *	   a greater distance. The distance is one word where the entry is the first
+ *	   instruction of the function. Else it is learnt, from a call whose caller was
+ *	   known, or from several calls with the same distance (struct fl_jump).
+ *	   Four cases are known to go wrong. No stack pointer shows them.
  *	   - A function recurses, uses alloca(), and is left by longjmp into an outer call
  *	     of itself.
  *	   - A body is inlined into itself, and is left by an exception of which clang
@@ -72,29 +73,30 @@
  *	   - Recording began in the middle. A longjmp leaves a call of f that has no known
  *	     caller. Then a call of f ends by rule 2 that was not seen to begin.
  *	   - The same with an exit by jump, if the first several of that exit were so.
- *	2. A call that ends credits its total to the call below it. What the probes of the
- *	   thread took since it began, which is no time of any call, is told by one sum. A
- *	   call that is dropped credits what was credited to it, so its own time counts to
- *	   the call that caught the unwinding.
+ *	2. A call that ends credits its total to the call below it. The time of the thread's
+ *	   probes is no time of any call: one sum over all probes says how much of it
+ *	   passed since a call began. A call that is dropped passes on what was credited to
+ *	   it, so its own time counts to the call that caught the unwinding.
  *	3. A caller that ends was alive at the entry, and was the innermost that was. The
  *	   calls above it had ended by then, were proved dead by the entry, or are dropped
  *	   when the caller ends, and then none of the open calls names them as caller.
- *	   An entry proves dead what began lower, and what began with the same probe at the
- *	   same stack pointer: one machine frame passes a site twice only if the first call
- *	   is over, and no two live frames stand at one place. Of calls that began at the
- *	   first instruction of their functions the newer is always lower.
- *	   What began lower may live after all: on the stack of a coroutine that is inside
- *	   a frame of a function without probes. So a call that finds nothing alive in this
- *	   way alone is an *orphan*: its caller is not known, and its time counts in those
- *	   below. A call whose caller sweep() takes away from below it becomes one.
- *	4. sweep() drops what stands lower than a newer call, and the middle of a long run
- *	   at one stack pointer (RUN_KEEP are kept at either end). Inlining does not nest
- *	   that deep; a loop around setjmp() repeats without end.
+ *	   An entry proves dead the calls that began lower, and those that began with the
+ *	   same probe at the same stack pointer: one machine frame passes a site twice only
+ *	   if the first call is over, and no two live frames stand at one place. Of calls
+ *	   that began at the first instruction of their functions the newer is always lower.
+ *	   A call that began lower may live after all: on the stack of a coroutine that is
+ *	   inside a frame of a function without probes. So a new call to which all others
+ *	   seem dead, because they began lower, is an *orphan*: its caller is not known, and
+ *	   its time counts in the calls below. A call becomes an orphan, too, when sweep()
+ *	   takes away its caller.
+ *	4. sweep() drops the calls that stand lower than a newer one, and the middle of a
+ *	   long run at one stack pointer (RUN_KEEP are kept at either end). Inlining does
+ *	   not nest that deep; a loop around setjmp() repeats without end.
  *
  * Several stacks: a record that is further from the current stack than one call can move
- * belongs to another one, to which it is next, or to a new one. Once a thread was seen on
- * two, inexact matches must lie within REACH_MANY, so that frames on neighbouring stacks of
- * coroutines are not mistaken for one another.
+ * belongs to another stack, which the record is next to, or to a new one. Once a thread was
+ * seen on two stacks, inexact matches must lie within REACH_MANY, so that frames on
+ * neighbouring stacks of coroutines are not mistaken for one another.
  *
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */
@@ -109,7 +111,7 @@
 #define REACH_ONE (64 << 10)		/* bytes from a frame's entry to its exit */
 #define REACH_MANY (2 << 10)
 #define WORD 8
-#define ABOVE_BOTTOM (64 << 10)		/* an outer call that was not seen begin */
+#define ABOVE_BOTTOM (64 << 10)		/* for an outer call that was not seen to begin */
 
 /* How far a is above b; both are the low halves of stack pointers. */
 static int32_t distance(uint32_t a, uint32_t b)
@@ -119,7 +121,7 @@ static int32_t distance(uint32_t a, uint32_t b)
 
 /* ---- dropping ------------------------------------------------------------ */
 
-/* What ended in a call that is given up is still known. */
+/* The times of calls that ended in the dropped call are known: credit them further down. */
 static void drop_call(struct fl_stack *s, struct fl_fiber *f, uint32_t i,
 		      enum fl_drop how)
 {
@@ -163,8 +165,8 @@ static void keep_call(struct fl_fiber *f, uint32_t i, const uint32_t *moved)
 	*last = ++f->n;
 }
 
-/* Drop the calls that are marked: `dead` is f->n flags. Innermost first, so
- * that what each is credited with goes on to the next; then close the gaps.
+/* Drop the calls that are marked: `dead` is f->n flags. The innermost goes first,
+ * so that what was credited to each goes on to the next; then close the gaps.
  * `moved` is room for f->n numbers. */
 static void drop_marked(struct fl_stack *s, struct fl_fiber *f,
 			const unsigned char *dead, uint32_t *moved)
@@ -184,7 +186,7 @@ static void drop_marked(struct fl_stack *s, struct fl_fiber *f,
 	}
 }
 
-/* A live call's frame is above every newer one's. */
+/* A live call's frame is above the frame of every newer call. */
 static void mark_below_newer(const struct fl_fiber *f, uint32_t sp,
 			     unsigned char *dead)
 {
@@ -219,7 +221,7 @@ static void mark_runs(const struct fl_fiber *f, unsigned char *dead,
 	mark_long_run(dead, run, n);
 }
 
-/* Before the array grows: remove what a call at `sp` proves dead. */
+/* Before the array grows: remove the calls that a new one at `sp` proves dead. */
 static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 {
 	unsigned char *dead = calloc(f->n, 1);
@@ -280,12 +282,12 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	return 0;
 }
 
-/* The innermost open call that may have made a call, as fl_open.caller has it. A newer call
- * proves an older one dead in two ways, rule 3 of WHY: it stands above it, which is not sure;
- * or at the very same place, which is so for coroutines, too. What stood above a dead
- * call's caller was dead before. Where stack pointers alone speak against all, the call may
- * also be a coroutine's, on a stack inside a frame that is no probed function's: then those
- * below it live, and its time is theirs. */
+/* The innermost open call that may have made the new one, as fl_open.caller has it. The new
+ * call proves an older one dead in two ways, rule 3 of WHY: it stands above the older one,
+ * which is not sure; or at the very same place, which is sure for coroutines, too. All calls
+ * above a dead call's caller were dead before. If the outermost is dead, but not for sure, the
+ * new call may be a coroutine's, on a stack inside a frame that is no probed function's: then
+ * the calls below it live, and its time is theirs. */
 static uint32_t find_caller(const struct fl_fiber *f, const struct flick_record *entry,
 			    const struct flick_tag *tag)
 {
@@ -313,7 +315,7 @@ static bool is_on_fiber(const struct fl_fiber *f, uint32_t sp)
 	       distance(sp, f->open[f->n - 1].sp - FL_STACK_DEEP) >= 0;
 }
 
-/* An empty fiber, a new one, or an old one whose calls are given up. */
+/* Find an empty fiber, a new one, or an old one whose calls are dropped. */
 static int add_fiber(struct fl_stack *s, uint32_t *index)
 {
 	struct fl_fiber *grown;
@@ -377,13 +379,14 @@ int fl_stack_enter_slow(struct fl_stack *s, const struct flick_record *r,
 
 struct candidate {
 	int64_t at;			/* index of the open call; -1: none */
-	int32_t above;			/* how far the exit is above its entry */
-	bool unsure;			/* it may be one of these up to `inner`, too */
-	bool unseen;			/* it may be one that was not seen to begin */
+	int32_t above;			/* how far the exit is above the call's entry */
+	bool unsure;			/* another call up to `inner` may be meant */
+	bool unseen;			/* a call that was not seen to begin may be meant */
 	uint32_t inner;
 };
 
-/* What began below before what began above; the highest, the innermost. */
+/* A call that began below the exit is better than one that began above it. Of those below the
+ * highest is best, of those above the innermost. */
 static bool is_better(const struct candidate *best, int32_t above)
 {
 	if (best->at < 0)
@@ -391,8 +394,8 @@ static bool is_better(const struct candidate *best, int32_t above)
 	return above > 0 && (best->above < 0 || above < best->above);
 }
 
-/* May a call of the right function, `above` below the exit, be what ended? By jump
- * from a function's last instruction that began at its first: one word. */
+/* May the exit end this call of its function, whose entry is `above` bytes lower? If a call
+ * that began at its function's first instruction ends by jump, it is one word. */
 static bool is_in_reach(const struct fl_open *call, const struct flick_tag *exit, int32_t above)
 {
 	if (!exit->jump)
@@ -400,7 +403,7 @@ static bool is_in_reach(const struct fl_open *call, const struct flick_tag *exit
 	return exit->framed && call->framed ? above == WORD : above > 0;
 }
 
-/* Is `sp` above the frame that made `call`, if it did? Not known of an orphan. */
+/* Is `sp` above the frame of the caller of `call`? It may be for an orphan: true. */
 static bool is_above_caller(const struct fl_fiber *f, const struct fl_open *call,
 			    uint32_t sp)
 {
@@ -415,7 +418,7 @@ static struct fl_jump *jump_of(const struct fl_stack *s, const struct flick_reco
 	return s->jumps && exit->probe < s->jumps->n ? &s->jumps->of[exit->probe] : NULL;
 }
 
-/* Is an exit by jump that of `call`, and not of one further out? */
+/* Is an exit by jump that of `call`, and not of a call further out? */
 static bool is_own_jump(const struct fl_stack *s, const struct fl_fiber *f,
 			const struct fl_open *call, const struct flick_record *exit,
 			int32_t above)
@@ -428,7 +431,7 @@ static bool is_own_jump(const struct fl_stack *s, const struct fl_fiber *f,
 	       j->entry == call->probe && j->above == (uint32_t)above;
 }
 
-/* An exit by jump ended the call that the candidate says, or seems to have. */
+/* An exit by jump ended the candidate's call, or seems to have ended it. */
 static void learn_jump(const struct fl_stack *s, const struct fl_open *call,
 		       const struct flick_record *exit, const struct candidate *c)
 {
@@ -454,9 +457,8 @@ static void learn_jump(const struct fl_stack *s, const struct fl_open *call,
 		j->seen++;
 }
 
-/* The rules of the protocol, from the innermost call outwards. `deepest` is
- * how far the exit is above the lowest place at which a call can be that is not
- * proved dead by a newer one. */
+/* The rules of the protocol, from the innermost call outwards. `deepest` is the most that the
+ * exit can be above the entry of a call that no newer call proves dead. */
 static struct candidate find_call(const struct fl_stack *s, const struct fl_fiber *f,
 				  const struct flick_record *exit,
 				  const struct flick_tag *tag, int32_t reach)
@@ -471,7 +473,7 @@ static struct candidate find_call(const struct fl_stack *s, const struct fl_fibe
 
 		if (above < -reach || (tag->jump && above <= 0) ||
 		    (best.at >= 0 && above < -(int32_t)FL_STACK_PENDING))
-			break;			/* an outer frame, as all below */
+			break;			/* an outer frame, and so are all below */
 		if (above < deepest - (int32_t)FL_STACK_PENDING)
 			deepest = above + (int32_t)FL_STACK_PENDING;
 		if (is_dead || f->open[i].function != tag->function ||
@@ -510,7 +512,8 @@ static struct candidate find_fiber(struct fl_stack *s, const struct flick_record
 	return c;
 }
 
-/* One of them ended at `sp`. What may be alive stays, for its exit is to come. */
+/* One of the candidate's calls, `at` to `inner`, ended at `sp`. Calls that may be alive stay,
+ * because their exits are to come. */
 static void doubt(struct fl_stack *s, struct fl_fiber *f, const struct candidate *c,
 		  uint32_t sp)
 {

@@ -1,8 +1,8 @@
 /*
- * sums.h - what calls add up to, and what rows say of it; private to this folder.
+ * sums.h - sums over calls, and how rows show them; private to this folder.
  *
- * Times are kept in ticks and become nanoseconds in rows, so a rate that is known
- * better at the end counts for all.
+ * Times are kept in ticks and become nanoseconds in rows, so the rate of ticks, which is
+ * known better at the end, counts for all times.
  */
 #ifndef FL_ANALYSIS_SUMS_H
 #define FL_ANALYSIS_SUMS_H
@@ -10,21 +10,21 @@
 #include "analysis/analysis.h"
 
 /*
- * Words alone: they are added up as such.
+ * All fields are words of 64 bits, because fl_sums_add_up() adds them as an array.
  *
  * INVARIANT	open <= unknown <= calls; unsure <= calls.
  */
 struct fl_sums {
 	uint64_t calls;
-	uint64_t weight;		/* what they stand for: see flick_view.scales */
-	uint64_t unknown;		/* of them: without a known end */
-	uint64_t open;			/* of `unknown`: alive at the end, with a time */
-	uint64_t unsure;		/* of them: whether they belong here is not known */
+	uint64_t weight;		/* what the calls stand for: see flick_view.scales */
+	uint64_t unknown;		/* of the calls: those without a known end */
+	uint64_t open;			/* of `unknown`: those alive at the end, with a time */
+	uint64_t unsure;		/* of the calls: those that may not belong here */
 	uint64_t total, self;		/* ticks, of the calls whose time is known */
 	uint64_t raw_total, raw_self;	/* likewise, with what probes took */
-	uint64_t outer, raw_outer;	/* of the totals, those of calls in no other of their
-					 * function */
-	uint64_t open_total, open_raw;	/* of the totals, those of calls alive at the end */
+	uint64_t outer, raw_outer;	/* of the totals: those of calls in no other call of
+					 * their function */
+	uint64_t open_total, open_raw;	/* of the totals: those of calls alive at the end */
 };
 
 /* Add a call that is over. */
@@ -48,7 +48,7 @@ static inline void fl_sums_add(struct fl_sums *s, const struct flick_call *call)
 	}
 }
 
-/* Add another's. */
+/* Add the sums of other calls. */
 static inline void fl_sums_add_up(struct fl_sums *to, const struct fl_sums *from)
 {
 	uint64_t *word = (uint64_t *)to;
@@ -57,24 +57,24 @@ static inline void fl_sums_add_up(struct fl_sums *to, const struct fl_sums *from
 		word[i] += ((const uint64_t *)from)[i];
 }
 
-/* What rows say of a function's. In windows all are estimates. */
+/* The sums of a function's calls, for its row. In windows all cells are estimates. */
 struct fl_told {
 	const struct flick_view *view;
 	uint32_t function;
 	const struct fl_sums *sums;
 };
 
-/* What `n` of the calls stand for; without windows n. */
+/* How many calls `n` of the calls stand for; without windows n. */
 uint64_t fl_told_calls(const struct fl_told *, uint64_t n);
-/* Of `ticks` of a sum: FLICK_NONE when no call has a time, or most were cut off by their
- * windows. total: nor has what windows saw in itself: how deep it lay, nobody knows. raw:
- * nor has any in windows, where most calls had no such probes. */
+/* The nanoseconds for `ticks` of a sum. FLICK_NONE when no call has a time, or when windows cut
+ * off most calls. total: FLICK_NONE also for a function that windows saw recurse, because
+ * nobody knows how deep. raw: FLICK_NONE in windows, where most calls had no such probes. */
 uint64_t fl_told_ns(const struct fl_told *, uint64_t ticks);
 uint64_t fl_told_total_ns(const struct fl_told *, uint64_t ticks);
 uint64_t fl_told_raw_ns(const struct fl_told *, uint64_t ticks);
 
-/* The columns that graph and tree share, and their cells; `total` and `raw_total` are of
- * the sums. */
+/* The columns that graph and tree share, and their cells; `total` and `raw_total` are fields
+ * of the sums. */
 #define FL_SUM_COLUMNS \
 	{ "function", FLICK_COL_FUNCTION }, \
 	{ "calls", FLICK_COL_COUNT }, \
@@ -87,18 +87,18 @@ uint64_t fl_told_raw_ns(const struct fl_told *, uint64_t ticks);
 	{ "raw_self_ns", FLICK_COL_NS }, \
 	{ "raw_avg_ns", FLICK_COL_NS }, \
 	{ "open", FLICK_COL_COUNT }
-/* Behind them; the next one. */
+/* Fill these cells from `cell` on. Returns the next cell. */
 uint64_t *fl_told_row(const struct fl_told *, uint64_t total, uint64_t raw_total,
 		      uint64_t *cell);
 
-/* Of `n` columns the last, `sampled`, is for windows. */
+/* How many of `n` columns there are: the last one, `sampled`, is for windows only. */
 static inline size_t fl_columns(const struct flick_view *view, size_t n)
 {
 	return view->flags & FLICK_VIEW_WINDOWS ? n : n - 1;
 }
 
-/* A state of zeros that begins with its view, of an analysis that takes no argument. 0,
- * -EINVAL or -ENOMEM. */
+/* Open an analysis that takes no argument: its state is zeros behind the view. 0, -EINVAL or
+ * -ENOMEM. */
 int fl_state_open(void **state, size_t bytes, const struct flick_view *, const char *arg);
 
 #endif
