@@ -1,25 +1,25 @@
 /*
  * cache.c - which accesses miss in caches of a given geometry.
  *
- * A set is its lines, that used last in front. So what most accesses find is one compare,
- * and what is looked for further behind moves to the front as the others are passed.
+ * A set is its lines, with the line that was used last in front. So most accesses take one
+ * compare, and a line further behind moves to the front while the others are passed.
  *
- * An access that lies in two lines is one access: both are looked up, and it misses where
- * either is not there. What misses in a level is looked up in the next, all of it. These
- * are cachegrind's rules, whose misses come out to the last one where levels are
- * independent, as its own are.
+ * An access that lies in two lines is one access: both lines are looked up, and the access
+ * misses where either is not there. An access that misses in a level is looked up in the
+ * next, with both lines. These are cachegrind's rules; where levels are independent, as
+ * cachegrind's are, its misses come out to the last one.
  *
  * INVARIANT	No line stands in a set twice; in each set NO_LINE stands behind all lines.
  *		With FL_CACHE_INCLUSIVE each line of a level is in all levels below it.
- * WHY		A level is given a line (touch) before the next one is, and keeps it only
- *		until the next gives it up (give_way). Between the two nobody looks.
+ * WHY		A level is given a line (touch) before the next level is, and keeps the line
+ *		only until the next level gives it up (give_way). Nobody looks in between.
  */
 #include "analysis/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define NO_LINE UINT64_MAX		/* no address has it: lines are of 2 bytes or more */
+#define NO_LINE UINT64_MAX		/* no address is in it: lines have 2 bytes or more */
 
 /* ---- one level --------------------------------------------------------------------- */
 
@@ -59,7 +59,7 @@ static bool look_below(const struct fl_cache *c, uint32_t k, uint64_t line)
 	return false;
 }
 
-/* An access to these lines, which may be one, has missed in its first level. */
+/* An access to these lines, which may be one line, has missed in its first level. */
 static uint32_t miss(struct fl_cache *c, uint64_t first, uint64_t last, uint32_t kind)
 {
 	uint32_t missed = 1;
@@ -95,7 +95,7 @@ __attribute__((noinline)) uint32_t fl_cache_look(struct fl_cache *c, const struc
 	return is_there ? 0 : miss(c, first, last, a->kind);
 }
 
-/* What is counted by the bits of a kind. */
+/* fl_cache_feed() counts by the bits of a kind. */
 _Static_assert(FL_ACCESS_STORE == 1 && FL_ACCESS_FETCH == 2, "");
 
 void fl_cache_feed(struct fl_cache *c, const struct fl_access *a, size_t n)
@@ -143,7 +143,7 @@ static bool is_fitting(const struct fl_cache_geometry *g)
 	return fits && (!g->code.size || g->code.line == g->data[0].line);
 }
 
-/* Its sets come next of `sets`. What is behind them. */
+/* The level gets the next sets at `sets`. Returns the place behind them. */
 static uint64_t *take_sets(struct level *to, const struct fl_cache_level *l, uint64_t *sets)
 {
 	uint64_t n = lines_of(l) / l->ways;

@@ -1,17 +1,18 @@
 /*
  * miss-parts.c - several threads simulate the caches of misses.c, on accesses in words.
  *
- * Words are kept until they are a round's (split.c). Then each thread counts its share of
- * them by place and deals out what may miss; and what misses it counts where it has simulated
- * it. Nothing is shared but the caches; all of it is added up when somebody asks. Whatever is
- * no word is the caller's alone, who has all sets when the rounds before are settled.
+ * Words are kept until there are enough for a round (split.c). Then each thread counts its
+ * share of them by place, and deals out the accesses that may miss. The thread that simulates
+ * an access counts its misses. Only the caches are shared; counts are added up when somebody
+ * asks. Records that are no words are the caller's alone, which has all sets when the rounds
+ * before are settled.
  */
 #include "analysis/misses.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST = 1024 };			/* below it a round takes longer than it saves */
+enum { LEAST = 1024 };			/* a round of fewer words takes longer than it saves */
 
 struct miss_part {			/* a thread's own */
 	struct fl_by_word by;
@@ -20,7 +21,7 @@ struct miss_part {			/* a thread's own */
 
 struct fl_miss_parts {
 	struct fl_split *split;
-	struct fl_words kept;		/* of `word`, for the next round */
+	struct fl_words kept;		/* those in `word`, for the next round */
 	uint64_t word[FL_ROUND];
 	struct miss_part *of;		/* by thread */
 };
@@ -43,7 +44,7 @@ void deal_further(struct fl_miss_parts *p, struct fl_dealer *d, size_t i)
 			fl_deal_out(d, &a, (uint32_t)i * FL_IN_ONE + k, (uint16_t)(place + k));
 }
 
-/* Lines are constant where it is inlined. */
+/* The size of a line is a constant where this is inlined. */
 static inline __attribute__((always_inline))
 void deal_some(struct fl_miss_parts *p, struct fl_dealer *d, size_t from, size_t n,
 	       const struct fl_lately l)

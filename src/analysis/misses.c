@@ -2,11 +2,12 @@
  * misses.c - which functions' accesses to memory miss in simulated caches.
  *
  * Paper 2 section 5. Second bodies tell each access (copy/plan-memory.c), the caches are those
- * of cache.c. An access is its instruction's: of an inlined function it is the caller's.
+ * of cache.c. An access counts for its instruction's function: an inlined function's accesses
+ * are the caller's.
  *
- * All threads have the same caches, as if they ran on one core in turn: what a thread enqueues
- * comes a chunk at a time. So of several threads the misses are an estimate, of one thread they
- * are those that the same accesses have in cachegrind.
+ * All threads have the same caches, as if they ran on one core in turn: the accesses of a
+ * thread come a chunk at a time. So the misses of several threads are an estimate. The misses
+ * of one thread are those that the same accesses have in cachegrind.
  */
 #include "analysis/misses.h"
 
@@ -108,7 +109,7 @@ static uint32_t charged(const struct fl_misses *m, uint32_t place)
 	return m->is_by_path ? m->path : place;
 }
 
-/* Those of one instruction. */
+/* Count the `n` strings of one instruction. */
 static void count_strings(struct fl_misses *m, const struct flick_record *r, size_t n)
 {
 	struct fl_string s[2];
@@ -130,7 +131,7 @@ static void count_strings(struct fl_misses *m, const struct flick_record *r, siz
 		fl_strings_look(m->cache, s, n);
 }
 
-/* Of two records the first may be the last of its batch. */
+/* An instruction with two strings has two records, which may come in two batches. */
 static void meet_string(struct fl_misses *m, uint32_t thread, const struct flick_record *r)
 {
 	struct flick_record both[2] = { { .tsc = 0 }, *r };
@@ -151,7 +152,7 @@ static void meet_string(struct fl_misses *m, uint32_t thread, const struct flick
 
 /* ---- records ------------------------------------------------------------------------ */
 
-/* Of a place that was not met before, or no access. False: nothing is to be counted. */
+/* The record is of a place that was not met before, or is no access. False: do not count it. */
 static __attribute__((noinline)) bool meet_place(struct fl_misses *m, uint32_t thread,
 						  const struct flick_record *r)
 {
@@ -166,7 +167,7 @@ static __attribute__((noinline)) bool meet_place(struct fl_misses *m, uint32_t t
 	return place < m->n;
 }
 
-/* Most accesses are to the line in front of its set: of these nothing is to be done. */
+/* Most accesses are to the line in front of its set, and change nothing. */
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct fl_misses *m = state;
@@ -239,7 +240,8 @@ static bool learn(struct fl_misses *m, const struct fl_words *b, uint32_t place)
 	return fl_word_learn(m->words, b, place, m->cache->line);
 }
 
-/* In one line, of which all but the first are in front of their set then. */
+/* A word whose accesses are in one line. After the first access the line is in front of its
+ * set, so only the first may miss. */
 static __attribute__((noinline))
 void look_behind_front(struct fl_misses *m, uint64_t *set, uint64_t line, uint32_t place)
 {
@@ -251,7 +253,7 @@ void look_behind_front(struct fl_misses *m, uint64_t *set, uint64_t line, uint32
 				fl_access_kind_of(m->words->what[place])));
 }
 
-/* It may be in two lines, or of a place that is not known yet. */
+/* A word whose accesses may be in two lines, or whose place is not known yet. */
 static __attribute__((noinline))
 void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 {
@@ -264,7 +266,7 @@ void look_further(struct fl_misses *m, const struct fl_words *b, uint64_t word)
 		fl_missed_note(&m->of[place + k], fl_cache_look(m->cache, &a));
 }
 
-/* It is an access. */
+/* `word` is an access. */
 static inline __attribute__((always_inline))
 void count_word(struct fl_misses *m, struct fl_by_word *by, const struct fl_words *b,
 		const struct fl_front *f, uint64_t word)
@@ -281,8 +283,8 @@ void count_word(struct fl_misses *m, struct fl_by_word *by, const struct fl_word
 		look_behind_front(m, set, line, (uint32_t)place);
 }
 
-/* Ways and lines are constant where it is inlined. Another core has written what comes later,
- * and writes what is behind the last. */
+/* Ways and lines are constants where this is inlined. Another core has written the words that
+ * come later, and still writes behind the last one. */
 static inline __attribute__((always_inline))
 size_t count_words(struct fl_misses *m, const struct fl_words *b, const struct fl_front f)
 {
@@ -347,11 +349,11 @@ void fl_misses_gather(struct fl_misses *m, struct fl_by_word *by)
 	}
 }
 
-/* ---- what came of it ------------------------------------------------------------------ */
+/* ---- results -------------------------------------------------------------------------- */
 
-/* What accesses of one function, or of one line of it, came to. */
+/* The sum over the accesses of one function, or of one line of it. */
 struct sum {
-	uint64_t function;		/* FLICK_NONE: the place is in none */
+	uint64_t function;		/* FLICK_NONE: the place is in no function */
 	const char *line;		/* NULL: by function */
 	struct fl_missed missed;
 };
@@ -365,8 +367,8 @@ static int by_function_and_line(const void *one, const void *other)
 	return a->line ? strcmp(a->line, b->line) : 0;
 }
 
-/* Of places that were come to; NULL: no memory. Places of one line stand together, and are one
- * then. */
+/* The sums over all places with accesses; NULL: no memory. Places of one line are sorted
+ * together, and become one sum. */
 static struct sum *sum_up(const struct fl_misses *m, size_t *n)
 {
 	struct sum *all = calloc(m->n + 1ul, sizeof *all);

@@ -1,8 +1,8 @@
 /*
  * run.c - one stream of records a thread, any number of analyses.
  *
- * Hides who is told of what: records go to a pairing (run.h), whose calls all analyses
- * see; counts, ends of threads and what is learnt late go to them at once. An analysis
+ * Hides which analysis is told of what: records go to a pairing (run.h), whose calls all
+ * analyses see; counts, ends of threads and late news go to analyses directly. An analysis
  * sees structures of flick/analysis.h only, a built-in one as much as a third party's.
  */
 #include <ctype.h>
@@ -66,7 +66,7 @@ static uint32_t caller_of(const struct flick_view *v, uint32_t from)
 	       FLICK_NO_FUNCTION;
 }
 
-/* What a record's place is of. */
+/* The function of a record's place. */
 static uint32_t place_owner(const struct flick_view *v, uint32_t place)
 {
 	const struct fl_run *run = v->owner;
@@ -187,7 +187,7 @@ static struct fl_stream *stream_of(struct fl_run *run, uint32_t thread)
 	return run->streams[thread];
 }
 
-/* What it called without a caller, as far as is known, is a result. */
+/* Calls of the thread without a caller go into the result, as far as they are known. */
 static void settle_thread(struct fl_stream *s)
 {
 	for (size_t i = 0; i < s->run->n; i++) {
@@ -293,8 +293,8 @@ static int feed_all(struct fl_stream *s, const struct fl_batch *b)
 	return err;
 }
 
-/* Whose an access is the calls say that are open there: records go to all in pieces, each of
- * which ends with a call's begin or end. */
+/* An access belongs to the calls that are open there. So records go to analyses in pieces, each
+ * of which ends with a call's begin or end. */
 static int feed_pieces(struct fl_stream *s, const struct fl_batch *b)
 {
 	int err = 0;
@@ -327,7 +327,7 @@ int fl_run_feed(struct fl_run *run, const struct fl_batch *b)
 	return run->error;
 }
 
-/* Who wants calls passes over accesses. */
+/* An analysis that wants calls passes over accesses: only `batch` has to be asked for. */
 bool fl_run_takes_words(const struct fl_run *run)
 {
 	for (size_t i = 0; i < run->n; i++)
@@ -434,7 +434,7 @@ int fl_run_open_call(struct fl_run *run, uint32_t probe, uint64_t begun, uint64_
 	    run->tags[probe].kind != FLICK_TAG_ENTRY)
 		return err;
 	call.function = run->tags[probe].function;
-	marks = calloc(run->n_marks + 1, sizeof(*marks));	/* its thread has ended */
+	marks = calloc(run->n_marks + 1, sizeof(*marks));	/* the thread's are gone */
 	if (!marks)
 		return -ENOMEM;
 	fl_tell_alone(run, &call, marks);
@@ -451,7 +451,7 @@ bool fl_run_recurses(const struct flick_view *view, uint32_t function)
 	return function < s->n && s->of[function].recurses;
 }
 
-/* Origins are numbered by each run for itself. */
+/* Each run numbers origins for itself. */
 uint32_t fl_run_renamed(const struct flick_view *from, uint32_t function)
 {
 	const struct fl_run *run = from->owner;
@@ -529,7 +529,7 @@ int fl_run_rows(struct fl_run *run, size_t i, struct flick_rows *rows)
 	if (!err && fl_rows_are_good(rows))
 		return 0;
 	if (!err)
-		free(rows->cells);		/* else its own still */
+		free(rows->cells);		/* after an error they are not ours */
 	*rows = (struct flick_rows){ 0 };
 	return err ? err : -EBADMSG;
 }

@@ -1,16 +1,17 @@
 /*
  * split.c - several threads simulate one stream of accesses, with the result of one.
  *
- * Each has a part of the sets of all levels. Parts are of classes of lines: those whose
- * numbers end in the same bits, of as many as the index has in every level. So a line's sets
- * are of one part in all levels, and so is what it takes the place of, with all that this
- * takes along. Only an access in two lines may be of two parts: these are neighbours or the
- * first and the last one, and the lower one's thread simulates it while the other's waits.
+ * Each thread has a part of the sets of all levels. A part consists of classes of lines. A
+ * class is the lines whose numbers end in the same bits, as many bits as the index has in
+ * every level. So a line's sets are in one part at all levels, and so is the line that it
+ * takes the place of, with all that goes with this line. Only an access in two lines may be
+ * of two parts. These are neighbours, or the first and the last one; the thread of the lower
+ * part simulates the access while the other thread waits.
  *
- * The stream comes in rounds. Of each every thread passes over one share, by position, and
- * deals out what the others are to simulate: nearly all accesses are to the line that was
- * touched last of its class, and of these nothing comes. Then each thread simulates what is
- * of its part, first what the first thread has dealt it.
+ * The stream comes in rounds. Each thread passes over one share of a round, by position, and
+ * deals out the accesses that have to be simulated: nearly all accesses are to the line that
+ * was touched last of its class, and change nothing. Then each thread simulates the accesses
+ * of its part, beginning with those that the first thread has dealt.
  *
  * PROTOCOL
  *	caller                              another thread
@@ -27,31 +28,33 @@
  *	                                    store_release passed = i    (G)
  *
  * INVARIANT
- *	1. Each set sees the accesses of its lines in the order of the stream, but those that
- *	   change nothing.
- *	2. Nobody waits for ever.
- *	3. Nobody deals into what another one has not simulated yet.
+ *	1. Each set sees the accesses of its lines in the order of the stream, except accesses
+ *	   that change nothing.
+ *	2. No thread waits for ever.
+ *	3. No thread deals into room that another has not simulated yet.
  * WHY
- *	1. What a dealer leaves out has, of all accesses of its class in its share, come
- *	   behind one to the same line of the same kind, and is in that line alone. The first
- *	   has put the line in front of its set in the first level, and no access of another
- *	   class changes this class's sets. One thread touches a set at a time: that of
- *	   its part, which goes through the shares in the order of the stream, or the lower
- *	   neighbour's, while it stands at the same access, between (E) and (H). (E) and (F)
- *	   show the lower one what was done before, (G) and (H) the higher one what was done
- *	   meanwhile. `passed` may be past i already: who is past i has simulated it.
- *	2. At (D) a thread waits for others, that are earlier in the stream: they deal, or
- *	   simulate the round before. Of all that wait for another at an access take that at
- *	   the earliest one: the other thread of that access is at an earlier one, which it
- *	   does not wait at, or there already. Both have it among theirs, as one dealer gave
- *	   it to both, and each thread numbers accesses by all rounds that it has dealt.
- *	3. There is room for two rounds. Who deals round r has seen at (D) that all have
- *	   dealt r - 1, which they do when they have simulated r - 2.
- *	So the caller may be rounds ahead with nothing but one round's room. A round of nothing
- *	(settle) shows that all before it is simulated. tests/model/split.pml has a twin for
- *	each step of this.
+ *	1. An access that a dealer leaves out is in one line alone, and the access before it,
+ *	   of those of its class in the share, was to the same line and of the same kind. This
+ *	   earlier one has put the line in front of its set in the first level, and no access
+ *	   of another class changes this class's sets. One thread touches a set at a time: the
+ *	   thread of its part, which goes through the shares in the order of the stream, or
+ *	   the lower neighbour's, while the part's thread stands at the same access, between
+ *	   (E) and (H). (E) and (F) show the lower thread what was done before, (G) and (H)
+ *	   show the higher one what was done meanwhile. `passed` may be past i already: a
+ *	   thread that is past i has simulated access i.
+ *	2. At (D) a thread waits for threads that are earlier in the stream: they deal, or
+ *	   simulate the round before. Of all threads that wait for another at an access, take
+ *	   the one at the earliest access. The other thread of that access is there already,
+ *	   or is at an earlier access, at which it does not wait. Both have the access among
+ *	   theirs, because one dealer gave it to both, and each thread numbers accesses by all
+ *	   rounds that it has dealt.
+ *	3. There is room for two rounds. A thread that deals round r has seen at (D) that all
+ *	   have dealt r - 1, which they do when they have simulated r - 2.
+ *	So the caller may go on while others simulate, and has to keep one round's accesses
+ *	only. An empty round (settle) shows that all rounds before it are simulated.
+ *	tests/model/split.pml has a twin for each step of this.
  * FAILURE
- *	A thread that cannot be made is told by open. Later nothing can fail.
+ *	open fails if a thread cannot be made. Later nothing can fail.
  */
 #include "analysis/cache.h"
 
@@ -63,7 +66,7 @@
 #include "os/os.h"
 
 enum { LEAST = 1024, CLASSES = 1024, MOST_PARTS = 64, IN_LINE = 4, SOON = 6, LATER = 16 };
-/* To sleep and be woken takes as long as half a round: who does that each time has no gain. */
+/* To sleep and be woken takes as long as half a round: to do so each time gains nothing. */
 enum { SPINS = 20000, YIELDS = 2000, SLEEP_US = 100000 };
 
 /* An access that a thread is to simulate. */
@@ -76,25 +79,25 @@ struct fl_dealt {
 
 _Static_assert(MOST_PARTS - 1 <= UINT8_MAX, "");
 
-/* A part of the sets, and who has it. What is written while others look at it lies alone. */
+/* A part of the sets, and its thread. Fields that are written while others read lie apart. */
 struct set_part {
 	alignas(64) uint64_t arrived;	/* W its thread; R the lower part's at (F) */
 	uint64_t passed;		/* W its thread; R the higher part's at (H) */
 	uint32_t dealt;			/* W its thread; R all at (D); futex */
-	alignas(64) struct fl_cache cache;	/* the sets of all, counts of its own */
+	alignas(64) struct fl_cache cache;	/* the sets of all parts, counts of its own */
 	struct fl_split *split;
 	struct fl_dealer dealer;
 	uint64_t before;		/* accesses of earlier rounds */
-	struct fl_dealt *out;		/* W its thread; R those whom it is for, behind (D) */
-	pthread_t thread;		/* but the caller's, which is the first */
+	struct fl_dealt *out;		/* W its thread; R the threads it is for, behind (D) */
+	pthread_t thread;		/* the first part has none: it is the caller's */
 	bool is_started;
 	alignas(64) struct fl_dealt *end[2][MOST_PARTS];	/* as `out`; by part */
 	alignas(64) uint64_t key[CLASSES];		/* dealer.lately's */
 };
 
 struct fl_split {
-	uint32_t room;			/* of what one deals to one in a round, and SOON
-					 * behind that nobody writes to */
+	uint32_t room;			/* for accesses that one thread deals to another in a
+					 * round, and SOON behind them that nobody writes to */
 	struct fl_dealing now;		/* W caller before (A); R others before (C) */
 	bool is_over;			/* the same */
 	bool is_settled;		/* the caller's */
@@ -105,14 +108,14 @@ struct fl_split {
 
 /* ---- waiting ------------------------------------------------------------------------ */
 
-/* Who waits is seldom far ahead; where there is no core for all, others get this one. */
+/* A thread that waits is seldom far ahead. Where cores are too few, others get this one. */
 static void wait_turn(uint32_t tries)
 {
 	if (tries > SPINS)
 		sched_yield();
 }
 
-/* Until the word is not `old`: (B) or (D). */
+/* Wait until the word is not `old`: (B) or (D). */
 static uint32_t await_change(uint32_t *word, uint32_t old)
 {
 	uint32_t now = old;
@@ -135,8 +138,8 @@ static uint8_t part_with(const struct fl_dealer *d, uint64_t line)
 	return (uint8_t)((line & (d->sets - 1)) * d->n_parts >> d->sets_log2);
 }
 
-/* Two lines are in front of two sets: they have neighbouring numbers, and there are two
- * classes or more. */
+/* The two lines of an access are of two classes, in front of two sets: they have neighbouring
+ * numbers, and there are two classes or more. */
 static void note_lately(const struct fl_lately *l, const struct fl_access *a, uint64_t first,
 			uint64_t last)
 {
@@ -158,13 +161,13 @@ void fl_deal_out(struct fl_dealer *d, const struct fl_access *a, uint32_t at, ui
 		*d->end[high]++ = (struct fl_dealt){ *a, at, charge, low, high };
 }
 
-/* Where a round's are that one part deals another. */
+/* The place for what part `p` deals to part `to` in a round. */
 static struct fl_dealt *out_of(const struct set_part *p, uint32_t round, uint32_t to)
 {
 	return p->out + ((round & 1) * p->split->n_parts + to) * (size_t)p->split->room;
 }
 
-/* Its share of the round that begins. */
+/* Deal the part's share of the round that begins. */
 static void deal_share(struct set_part *p)
 {
 	const struct fl_split *s = p->split;
@@ -183,7 +186,7 @@ static void deal_share(struct set_part *p)
 
 /* ---- simulating ---------------------------------------------------------------------- */
 
-/* Access number `i` from 1 is of both; what has missed is one thread's to tell. */
+/* Access number `i`, from 1, is of both parts; the lower part's thread tells its misses. */
 static uint32_t look_in_two(struct set_part *p, struct set_part *other,
 			    const struct fl_access *a, uint64_t i)
 {
@@ -204,8 +207,8 @@ static uint32_t look_in_two(struct set_part *p, struct set_part *other,
 	return missed;
 }
 
-/* Another core has written what comes later; and where what comes soon will be looked up, if
- * it is not in the first level, is not near either. */
+/* Another core has written the accesses that come later. The sets where an access that comes
+ * soon is looked up, if it is not in the first level, are not near either. */
 static inline void fetch_ahead(const struct fl_cache *c, const struct fl_dealt *d)
 {
 	const struct level *l = &c->data[c->n_data > 1];
@@ -232,7 +235,7 @@ static void simulate_dealt(struct set_part *p, const struct fl_dealing *r,
 	}
 }
 
-/* The round that has begun, which may be over for the caller when this one still simulates. */
+/* Do the round that has begun. It may be over for the caller while this thread simulates. */
 static void do_round(struct set_part *p, uint32_t round)
 {
 	struct fl_split *s = p->split;
@@ -302,8 +305,8 @@ void fl_split_settle(struct fl_split *s, struct fl_cache *c)
 	}
 }
 
-/* What is counted by the bits of a kind, and is constant where it is inlined: `fetched`, the
- * bit that a fetch has, or 0 where there are none. */
+/* The loops count by the bits of a kind. `fetched`, a constant where they are inlined, is the
+ * bit that a fetch has, or 0 where there are no fetches. */
 _Static_assert(FL_ACCESS_STORE == 1 && FL_ACCESS_FETCH == 2, "");
 
 static inline __attribute__((always_inline))
@@ -353,7 +356,7 @@ static void deal_accesses(void *arg, struct fl_dealer *d, size_t from, size_t n)
 		deal_some(arg, d, from, n, l, FL_ACCESS_FETCH);
 }
 
-/* Few are done by the caller. */
+/* The caller simulates a few accesses alone. */
 static void feed_few(struct fl_cache *c, const struct fl_access *a, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -378,7 +381,7 @@ void fl_split_feed(struct fl_split *s, struct fl_cache *c, const struct fl_acces
 	}
 }
 
-/* As many sets as in every level are told apart by the lowest bits of a line's number. */
+/* How many sets the lowest bits of a line's number tell apart in every level. */
 static uint64_t common_sets(const struct fl_cache *c)
 {
 	uint64_t all = c->first[FL_ACCESS_FETCH].sets ? c->first[FL_ACCESS_FETCH].n_sets : 0;
