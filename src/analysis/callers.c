@@ -1,40 +1,41 @@
 /*
- * callers.c - who called, where the caller began before the window.
+ * callers.c - the caller of a call, where the caller began before the window.
  *
- * A window is open for a short time. Most calls that it sees were made by a call which
- * began before it, and of which there is no record. The record behind an entry says where
- * the call returns to: into the code of its caller. Here is the stack of a thread at the
- * entry of c, in a window that began after b did:
+ * A window is open for a short time. Most calls in it were made by a call that began before
+ * the window, and has no record. The record behind an entry says where the call returns to:
+ * into the code of its caller. Here is the stack of a thread at the entry of c, in a window
+ * that began after b did:
  *
  *	 higher	+---------------------------+
  *		| frame of a                |	a began before the window
  *		+---------------------------+
- *		| frame of b                |	b, too: no record says that it runs
+ *		| frame of b                |	b, too: no record says that b runs
  *		| return address: b + 0x31  | -->  the record behind c's entry: the *origin*
  *		+---------------------------+
  *		| frame of c                |	c's entry is in the window
  *	 lower	+---------------------------+
  *
  * S is the machine function that the symbol table has around the origin, here b's. Most
- * often S is the caller. But a compiler puts bodies of other functions into S, each with
+ * often S is the caller. But a compiler may put bodies of other functions into S, each with
  * sites of its own, and such a body may be the caller:
  *
  *	S:	entry of S ... entry of d ... call c ... exit of d ... exit of S
  *
- * INVARIANT	The caller that is told of an origin is the one that a recording of all
- *		calls would have: the function of the nearest open call that has probes. Or
- *		none is told.
+ * INVARIANT	The caller that is told for an origin is the caller in a recording of all
+ *		calls: the function of the nearest open call that has probes. Or no caller
+ *		is told.
  * WHY		1. S has no wanted entry: its callers are not known, and a call from S is
- *		   a call of whoever called S. None is told.
+ *		   made by the caller of S. No caller is told.
  *		2. All wanted sites within S are S's own: the caller is S. A body without
  *		   wanted sites is seen in no recording.
  *		3. Other functions have sites within S. The code of S says in which body
- *		   the origin lies (nest.h), if no site within S was refused.
- *		4. The code does not say it. Then it is learnt from a call of the same
- *		   origin whose caller was seen (fl_callers_learn): one that began in the
- *		   window, or ended in it. Who has no site within S cannot have called from
- *		   there. Where two callers were seen, one of them had been left without
- *		   an exit, and nobody knows which: none is told, ever.
+ *		   the origin lies (nest.c), if no site within S was refused.
+ *		4. The code does not say it. Then the caller is learnt from a call of the
+ *		   same origin whose caller was seen (fl_callers_learn), because that caller
+ *		   began in the window, or ended in it. A function without a site within S
+ *		   cannot have called from there. Where two callers were seen, one of them
+ *		   had been left without an exit, and nobody knows which: no caller is told,
+ *		   ever.
  *		An inlined body has no return address of its own. Its origin is its own
  *		entry, wherever the function around it returns to.
  *		A module that is loaded in the place of another has other functions at the
@@ -53,10 +54,11 @@ struct origin {
 	uint64_t ret;			/* 0: the probe's own site is the origin */
 	uint64_t at, lo, hi;		/* the call; S around it */
 	uint32_t probe;			/* of the entries of its calls */
-	uint32_t owner;			/* of S; NOBODY: rule 1 */
-	uint32_t learnt;		/* by rule 4; NOBODY: not yet */
+	uint32_t owner;			/* the function of S, or the body in it by rule 3;
+					 * NOBODY: rule 1 */
+	uint32_t learnt;		/* the caller by rule 4; NOBODY: not yet */
 	bool told;			/* the owner is the caller, by rule 2 or 3 */
-	bool spoilt;			/* none is told, ever */
+	bool spoilt;			/* no caller is told, ever */
 };
 
 enum body { BODY_UNKNOWN, BODY_OWN, BODY_INLINED };
@@ -67,8 +69,8 @@ struct fl_callers {
 	size_t n_origins;
 	struct fl_hash by_call;		/* origins, by probe and return address */
 	struct fl_hash by_block;	/* sites, by the block of text that they are in */
-	uint32_t n_sites;		/* of the view, that are in it */
-	uint32_t n_modules;		/* that these are of */
+	uint32_t n_sites;		/* of the view's sites, how many are in by_block */
+	uint32_t n_modules;		/* of these sites */
 	uint8_t *bodies;		/* index: probe; enum body */
 	uint32_t n_bodies;
 };
@@ -95,7 +97,7 @@ void fl_callers_close(struct fl_callers *c)
 
 /* ---- sites by address ---------------------------------------------------------- */
 
-/* Origins among the sites of a new module, from `first` on. */
+/* Spoil the origins among the sites of a new module, from site `first` on. */
 static void spoil(struct fl_callers *c, uint32_t first)
 {
 	const struct fl_shm_site *s = c->view->sites;
@@ -111,8 +113,8 @@ static void spoil(struct fl_callers *c, uint32_t first)
 		c->origins[i].spoilt |= c->origins[i].at >= lo && c->origins[i].at <= hi;
 }
 
-/* Take in the sites that were found since. Rows without an address are no sites: a program that
- * writes over its table may claim to have a million, all at one place of the hash table. */
+/* Take in the sites that were found since. A row without an address is no site: a program that
+ * writes over its table may claim a million such rows, all at one place of the hash table. */
 static int refresh(struct fl_callers *c)
 {
 	const struct fl_shm_site *s = c->view->sites;
@@ -160,7 +162,7 @@ static uint32_t next_site(const struct fl_callers *c, struct within *w)
 	}
 }
 
-/* Likewise, of those that are wanted and there. */
+/* Likewise, but only sites that are wanted, not refused and not gone. */
 static uint32_t next_seen(const struct fl_callers *c, struct within *w)
 {
 	const struct fl_view *v = c->view;
@@ -187,7 +189,7 @@ static bool find_symbol(const struct fl_callers *c, uint64_t at, uint64_t *lo,
 	       *hi - *lo <= LONGEST;
 }
 
-/* Does the probe stand in another machine function than its function's? */
+/* Does the probe stand in a machine function that is not its own function's? */
 static bool is_inlined(struct fl_callers *c, uint32_t probe)
 {
 	const struct fl_shm_site *s = &c->view->sites[probe];
@@ -214,7 +216,7 @@ static int site_at(const void *arg, uint64_t at, uint32_t *function)
 	return c->view->sites[probe].kind;
 }
 
-/* Rule 3. From an inlined body's own entry on, that has to end first. */
+/* Rule 3. For an inlined body the search begins at its entry: the body has to end first. */
 static void look_inside(const struct fl_callers *c, struct origin *o)
 {
 	struct fl_nest n = { .lo = o->lo, .hi = o->hi, .site = site_at, .arg = c };
@@ -233,7 +235,7 @@ static void look_inside(const struct fl_callers *c, struct origin *o)
 	o->told = true;
 }
 
-/* Whose is the code around it? Rules 1 to 3. */
+/* Find the owner of the code around the origin: rules 1 to 3. */
 static void look_around(const struct fl_callers *c, struct origin *o)
 {
 	struct within w;
@@ -297,7 +299,7 @@ uint32_t fl_callers_origin(struct fl_callers *c, uint32_t probe, uint64_t ret)
 	return add(c, &o, hash);
 }
 
-/* ---- who ------------------------------------------------------------------------- */
+/* ---- the caller ------------------------------------------------------------------ */
 
 bool fl_callers_tells(const struct fl_callers *c, uint32_t origin)
 {

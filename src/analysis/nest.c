@@ -3,10 +3,10 @@
  *
  * A compiler that puts one body into another keeps them nested: on every path
  * through a machine function an inlined body's exit comes before the exit of the
- * body around it. So from an address on, the first exit that ends what had begun
- * before is that of the body the address lies in. All paths are followed; where
- * they disagree, or one cannot be followed, nothing is said. They do where a call
- * never returns and what stands behind it is some other code.
+ * body around it. So from an address on, the first exit of a body that began
+ * before is the exit of the body that the address lies in. All paths are followed.
+ * Where paths disagree, or one cannot be followed, no body is told. Paths disagree
+ * where a call never returns and unrelated code stands behind it.
  */
 #include "analysis/callers.h"
 
@@ -26,7 +26,7 @@ struct walk {
 	struct step *todo;
 	size_t n_todo;
 	uint32_t found;
-	bool lost;			/* nothing is said */
+	bool lost;			/* no body is told */
 };
 
 static void put_off(struct walk *w, uint64_t at, uint32_t depth)
@@ -34,7 +34,7 @@ static void put_off(struct walk *w, uint64_t at, uint32_t depth)
 	const struct fl_nest *n = w->nest;
 
 	if (at < n->lo || at >= n->hi)
-		return;				/* another function's: it ends there */
+		return;				/* another function's: the path ends here */
 	at -= n->lo;
 	if (w->been[at] >> depth & 1)
 		return;
@@ -42,7 +42,7 @@ static void put_off(struct walk *w, uint64_t at, uint32_t depth)
 	w->todo[w->n_todo++] = (struct step){ (uint32_t)at, depth };
 }
 
-/* What a site does to the depth; false: the path is at its end. */
+/* Apply the site at `at`, if there is one, to the depth. False: the path is at its end. */
 static bool pass_site(struct walk *w, uint64_t at, uint32_t *depth)
 {
 	uint32_t function;

@@ -1,8 +1,8 @@
 /*
  * node.c - lists and trees of functions.
  *
- * Trees may be as deep as a target's stack, so nothing here calls itself: what
- * is still to be done stands in a list through `work`.
+ * Trees may be as deep as a target's stack, so nothing here calls itself: nodes
+ * that are still to be done stand in a list through `work`.
  */
 #include "analysis/node.h"
 
@@ -79,7 +79,7 @@ void fl_nodes_free(struct fl_nodes *pool)
 	*pool = (struct fl_nodes){ 0 };
 }
 
-/* The node of a function, taken to the front; NULL: there is none. */
+/* The node of a function, moved to the front; NULL: there is none. */
 static struct fl_node *find(struct fl_node **list, uint32_t function)
 {
 	struct fl_node **at = list, *n;
@@ -110,8 +110,8 @@ struct fl_node *fl_node_seek(struct fl_nodes *pool, struct fl_node **list,
 	return n;
 }
 
-/* Move the nodes of one list; those that are there already and have lists of
- * their own are put on `work`; their `next` says where these lists go. */
+/* Move the nodes of one list. If a node is in `to` already, and both have lists of
+ * their own, the node is put on `work`; its `next` says where its list goes. */
 static void merge_list(struct fl_nodes *pool, struct fl_node **to, struct fl_node *from,
 		       struct fl_node **work)
 {
@@ -158,7 +158,7 @@ void fl_node_doubt(struct fl_node *list)
 	for (;;) {
 		for (n = list; n; n = n->next) {
 			if (n->sums.unsure == n->sums.calls)
-				continue;	/* as is all below */
+				continue;	/* and so is all below it */
 			n->sums.unsure = n->sums.calls;
 			n->work = work;
 			work = n;
@@ -170,7 +170,7 @@ void fl_node_doubt(struct fl_node *list)
 	}
 }
 
-/* What is still to be copied stands in the copies, as their lists. */
+/* Until a copy's list is copied, its `first` is the list of the original. */
 int fl_node_copy(struct fl_nodes *pool, struct fl_node **to, const struct fl_node *from)
 {
 	struct fl_node *work = NULL, *n;

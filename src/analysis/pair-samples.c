@@ -3,8 +3,9 @@
  */
 #include "analysis/run.h"
 
-/* Without what probes took of it: its own, and those in it, as its entry says in place of a
- * stack pointer; nor what its thread was preempted. */
+/* The time of a call, without what probes took of it, and without the ticks for which its
+ * thread was preempted. The entry says, in place of a stack pointer, what the probes of calls
+ * in it took. */
 static uint64_t length_of(struct fl_stream *s, const struct fl_overhead *own, uint64_t end)
 {
 	const struct fl_view *v = s->run->source;
@@ -37,7 +38,7 @@ static void finish(struct fl_stream *s, const struct flick_record *exit)
 	fl_tell_alone(s->run, call, s->marks);
 }
 
-/* The two may come in two batches. */
+/* An entry and its exit may come in two batches. */
 static int feed(struct fl_stream *s, const struct fl_batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {

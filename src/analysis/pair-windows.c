@@ -1,9 +1,10 @@
 /*
  * pair-windows.c - records of windows: each window is a stream of its own.
  *
- * What began before a window, or ends behind it, is not seen to. Behind an entry comes a
- * record that says where the call returns to, which may still say who called (callers.h);
- * an entry waits for it. The origin of an open call is kept beside the analyses' marks.
+ * The begin of a call before the window, and its end behind the window, are not seen. Behind
+ * an entry comes a record that says where the call returns to, and so may still tell the
+ * caller (callers.h); an entry waits for this record. The origin of an open call is kept
+ * beside the analyses' marks.
  */
 #include "analysis/callers.h"
 #include "analysis/run.h"
@@ -14,7 +15,7 @@ static uintptr_t *from_of(const struct fl_stream *s, struct fl_fiber *f, uint32_
 	return (uintptr_t *)&fl_stack_marks(f, i)[s->run->from_mark];
 }
 
-/* Who called is asked for when rows are made. */
+/* The call gets its origin; the caller is asked for when rows are made. */
 static void describe_from(struct fl_stream *s, struct fl_fiber *f, uint32_t i)
 {
 	struct flick_call *call = &s->call;
@@ -36,7 +37,7 @@ static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 	fl_tell_left(s, f, i);
 }
 
-/* The call that was on top, so many times. */
+/* Tell the call that was on top, with so many times its time. */
 static void tell_closed(struct fl_stream *s, struct fl_fiber *f,
 			const struct fl_closed *closed, enum flick_how how, unsigned times)
 {
@@ -50,7 +51,7 @@ static void tell_closed(struct fl_stream *s, struct fl_fiber *f,
 	fl_tell_left(s, f, f->n);
 }
 
-/* ---- calls whose callers began before ------------------------------------------------- */
+/* ---- calls whose callers began before the window -------------------------------------- */
 
 static void note_unseen(struct fl_unseen *u, uint32_t from, uint32_t sp)
 {
@@ -63,7 +64,7 @@ static void note_unseen(struct fl_unseen *u, uint32_t from, uint32_t sp)
 		u->from[u->n++] = from;
 }
 
-/* The innermost has begun, and returns to `ret`; 0: not known. What is below all open
+/* The innermost call has begun, and returns to `ret`; 0: not known. A caller below all open
  * calls began before the window. */
 static void find_from(struct fl_stream *s, struct fl_fiber *f, uint64_t ret)
 {
@@ -82,9 +83,9 @@ static void find_from(struct fl_stream *s, struct fl_fiber *f, uint64_t ret)
 		note_unseen(&s->unseen, from, open->sp);
 }
 
-/* An exit whose call began before the window: frames that were open then end from
- * the inside out, so what was called by nobody known since the last such exit was
- * called by this one. Not when other calls are open: one was left by longjmp. */
+/* An exit whose call began before the window. Frames that were open then end from the inside
+ * out: so calls without a known caller since the last such exit were made by the call that
+ * ends here. This does not hold when other calls are open: one was left by longjmp. */
 static void end_unseen(struct fl_stream *s, const struct flick_record *exit,
 		       uint32_t function, enum fl_match match)
 {
@@ -99,7 +100,7 @@ static void end_unseen(struct fl_stream *s, const struct flick_record *exit,
 
 /* ---- records ---------------------------------------------------------------------------- */
 
-/* The entry that waited, if one did. */
+/* Begin the call whose entry waited, if one did. */
 static int begin_call(struct fl_stream *s, uint64_t ret)
 {
 	const struct flick_record entry = s->entry;
@@ -144,10 +145,10 @@ static int take(struct fl_stream *s, const struct flick_record *r)
 	return 0;
 }
 
-/* The window ended at `end`, and what is open had this much of it. As much of it, on the
- * whole, had calls that began before it and ended in it, which were not seen: where there
- * can have been such, each stands for two. So what calls have of windows, divided by how
- * many began there, is how long one is, unless it is longer than a window. */
+/* The window ended at `end`: open calls had the time until then. On the whole, calls that began
+ * before the window and ended in it had as much of it, and were not seen. Where there can have
+ * been such calls, the time of each open call counts twice. So the time of calls in windows,
+ * divided by how many began there, is the length of a call, if it is shorter than a window. */
 static void cut_off(struct fl_stream *s, uint64_t end)
 {
 	const uint64_t probes = s->stack.probes;	/* there are no exits */

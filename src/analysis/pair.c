@@ -80,7 +80,7 @@ static int feed_part(struct fl_stream *s, const struct fl_batch *b, size_t from,
 	return err;
 }
 
-/* Probes went off there: what is open of their functions may have ended since. */
+/* Probes went off at this time: open calls of their functions may have ended since. */
 static void forget_next(struct fl_stream *s)
 {
 	const struct fl_left_off *l = &s->run->left_off[s->n_left_off++];
@@ -111,8 +111,8 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 	return err;
 }
 
-/* Of a trace its last record says when. A thread that is seen to have ended before the
- * target was may be one that ended with it. */
+/* When the thread ended. In a trace its last record says so. A thread whose end is seen before
+ * the target's may have ended with the target. */
 static uint64_t end_of(const struct fl_stream *s)
 {
 	const struct fl_view *source = s->run->source;
@@ -120,8 +120,8 @@ static uint64_t end_of(const struct fl_stream *s)
 	return source->ended ? source->ended : source->is_now ? fl_arch_ticks() : s->last;
 }
 
-/* What is open had its time until the thread ended. There are no exits: what their probes
- * would have taken is in no time. */
+/* Open calls had their time until the thread ended. They have no exits, so no time of an
+ * exit's probe is taken out. */
 static int end(struct fl_stream *s)
 {
 	const uint64_t probes = s->stack.probes, at = s->last ? end_of(s) : 0;

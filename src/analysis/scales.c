@@ -1,9 +1,9 @@
 /*
- * scales.c - what the calls that windows saw stand for.
+ * scales.c - how many calls a call that windows saw stands for.
  *
- * Between windows every entry is counted, so how often a function was called is
- * known. What windows saw of its calls is divided by that: a ratio, in which the
- * length of windows, and what recording cost in them, does not appear.
+ * Between windows every entry is counted, so the number of a function's calls is
+ * known. It is divided by how many calls windows saw: in this ratio the length of
+ * windows, and the cost of recording in them, do not appear.
  */
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ int fl_scales_merge(struct fl_scales *s, const struct fl_scales *from)
 	return err;
 }
 
-/* There may be fewer counters than probes; beyond, weights must do. */
+/* There may be fewer counters than probes. For a function without counters weights must do. */
 int fl_scales_tell(struct fl_scales *s, struct flick_view *view)
 {
 	uint32_t n = view->n_functions;

@@ -1,14 +1,14 @@
 /*
- * strings.c - what misses of accesses that one instruction makes in a row: rep movs, rep stos.
+ * strings.c - misses of accesses that one instruction makes in a row: rep movs, rep stos.
  *
  * An access to the line in front of its set changes nothing. So once each string's line is
- * in front, all up to where one of them leaves its line are passed over at once.
+ * in front, all accesses up to where a string leaves its line are passed over at once.
  */
 #include "analysis/cache.h"
 
 #include <flick/event.h>
 
-/* Who says that an instruction accesses more has seen it fault. */
+/* A record of more bytes is of an instruction that has faulted. */
 enum { MOST_BITS = 38 };
 
 bool fl_string_of(struct fl_string *s, const struct flick_record *r)
@@ -36,8 +36,8 @@ static void look_up_next(struct fl_cache *c, struct fl_string *s)
 		s->misses[k] += missed & 1;
 }
 
-/* Each has had its next access: how many can be passed over with it, which lie in a line alone
- * as it does. */
+/* Each string's `next` has been looked up. How many accesses, `next` included, can be passed
+ * over, because they lie in the same one line as `next`? */
 static uint64_t find_alike(const struct fl_front *f, const struct fl_string *s, size_t n)
 {
 	uint64_t alike = s->n;

@@ -1,5 +1,5 @@
 /*
- * sums.c - what rows say of what calls add up to.
+ * sums.c - how rows show the sums over calls.
  */
 #include "analysis/sums.h"
 #include "analysis/callers.h"
@@ -17,7 +17,7 @@ int fl_state_open(void **state, size_t bytes, const struct flick_view *view, con
 	return 0;
 }
 
-/* What each of its calls is an estimate for. */
+/* How many calls each of the function's calls stands for. */
 static double scale_of(const struct fl_told *t)
 {
 	if (!(t->view->flags & FLICK_VIEW_WINDOWS) || !t->sums->calls ||
@@ -52,7 +52,7 @@ uint64_t fl_told_total_ns(const struct fl_told *t, uint64_t ticks)
 	return fl_run_recurses(t->view, t->function) ? FLICK_NONE : fl_told_ns(t, ticks);
 }
 
-/* Of a call: by those that ended, or by all of those in windows. */
+/* The average over the calls that ended; in windows over all calls. */
 static uint64_t average_ns(const struct fl_told *t, uint64_t ticks)
 {
 	const bool windows = t->view->flags & FLICK_VIEW_WINDOWS;
