@@ -1,8 +1,8 @@
 /*
  * counts.c - how often each function was called.
  *
- * Takes records (one entry, one call) as well as the counters of
- * FL_ACT_COUNT, so it can share a stream with an analysis that needs time.
+ * Takes records (one entry, one call) as well as the counters of FL_ACT_COUNT:
+ * so this analysis can share a stream with one that needs time.
  */
 #include "analysis/run.h"
 #include "analysis/sums.h"

@@ -40,7 +40,7 @@ static int check_sets(const struct fl_cache_level *l, char why[FL_USE_WHY])
 
 /* ---- as it is written ----------------------------------------------------------------- */
 
-/* A number with K, M or G, powers of 1,024; what is behind it, or NULL. */
+/* A number with K, M or G, powers of 1,024. Returns the text behind it, or NULL. */
 static const char *read_size(const char *text, uint64_t *out)
 {
 	static const char units[] = "KMG";
@@ -59,7 +59,7 @@ static const char *read_size(const char *text, uint64_t *out)
 	return end + (unit != NULL);
 }
 
-/* `SIZE,WAYS,LINE`; what is behind it, or NULL. */
+/* `SIZE,WAYS,LINE`. Returns the text behind it, or NULL. */
 static const char *read_level(const char *text, struct fl_cache_level *l)
 {
 	uint64_t of[3];
@@ -98,7 +98,7 @@ static int read_levels(struct fl_cache_level *l, uint32_t n, const char *text,
 
 #define CACHES "/sys/devices/system/cpu/cpu0/cache"
 
-/* The first word of what the kernel says of cache `i`; false: it says nothing. */
+/* The first word of the kernel's file `what` of cache `i`; false: there is none. */
 static bool ask_kernel(unsigned i, const char *what, char word[32])
 {
 	char path[96];
@@ -120,7 +120,7 @@ static bool ask_number(unsigned i, const char *what, uint64_t *out)
 	return ask_kernel(i, what, word) && read_size(word, out);
 }
 
-/* Cache `i` of the kernel's list: 1; 0: it is of the type `unwanted`; -1: there is none. */
+/* Cache `i` of the kernel's list. 1; 0: its type is `unwanted`; -1: there is none. */
 static int ask_level(unsigned i, const char *unwanted, uint64_t *level,
 		     struct fl_cache_level *l)
 {
@@ -140,8 +140,8 @@ static int ask_level(unsigned i, const char *unwanted, uint64_t *level,
 	return 1;
 }
 
-/* The kernel lists the nearest first. A last level may be of slices that are no power of
- * two together. */
+/* The kernel lists the nearest first. A last level may consist of slices, whose number need not
+ * be a power of two. */
 static int read_host(struct fl_cache_level *l, uint32_t n, char why[FL_USE_WHY])
 {
 	const char *unwanted = n > 1 ? "Instruction" : "Data";

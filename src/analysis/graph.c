@@ -1,15 +1,15 @@
 /*
  * graph.c - who calls whom: calls and time of each pair of caller and callee.
  *
- * Each open call's mark is the list of what it called; when it ends the list
- * goes to its edges (see struct flick_call). Calls that an unwound one seems to
- * have made have no known caller; those of a call that never ended keep it;
- * both count as `unsure`. In recursion each level is a call with its own time, which is in
- * `sum_ns`; what lies in another call of its function is not in `total_ns`.
+ * Each open call's mark is the list of the functions that it called; when the call ends the
+ * list goes to its edges (see struct flick_call). Calls that an unwound call seems to have
+ * made have no known caller; calls of a call that never ended keep it as caller; both count
+ * as `unsure`. In recursion each level is a call with its own time, which is in `sum_ns`; the
+ * time of a call that lies in another call of its function is not in `total_ns`.
  *
- * Of windows most calls' callers began before: an edge's caller is then the origin of
- * the call (callers.h), for which there is a function, or none, when rows are made. Counts and
- * times are estimates there, `sampled` is what was seen.
+ * In windows most calls' callers began before: an edge's caller is then the origin of the
+ * call (callers.h). When rows are made the origin becomes a function, or no function. Counts
+ * and times are estimates there; `sampled` is how many calls were seen.
  */
 #include "analysis/callers.h"
 #include "analysis/node.h"
@@ -68,7 +68,7 @@ static int charge(struct graph *g, uint32_t caller, struct fl_node **list)
 
 /* ---- calls ------------------------------------------------------------------------ */
 
-/* One that no open call, or none that is known, made is an edge by itself. */
+/* A call with an origin, or without a known caller, is an edge by itself. */
 static int note_call(struct graph *g, const struct flick_call *call, void **caller)
 {
 	struct fl_sums alone = { 0 };
@@ -103,7 +103,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	return err ? err : note_call(g, call, caller);
 }
 
-/* What was thought to have no caller so far may have had the stray one. */
+/* Calls that so far seemed to have no caller may have been made by the stray call. */
 static int stray(void *state, uint32_t thread, uint32_t function, void **root)
 {
 	(void)state;
@@ -143,7 +143,7 @@ static const struct flick_column columns[] = {
 	{ "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
-/* Origins become functions: several may be one. */
+/* Origins become functions: several origins may become one function. */
 static int settle(struct graph *to, const struct graph *g)
 {
 	int err = 0;
@@ -184,7 +184,7 @@ static int write_edges(const struct graph *g, struct flick_rows *r)
 	return 0;
 }
 
-/* Who called from an origin may be known better later: edges stay as they are. */
+/* More may be known of an origin later: the graph's own edges stay as they are. */
 static int rows(void *state, struct flick_rows *r)
 {
 	struct graph *g = state, settled = { .view = g->view };

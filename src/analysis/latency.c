@@ -10,26 +10,27 @@
 /*
  * INVARIANT	Without samples, sums.calls = hist.n + sums.unknown.
  * WHY		`sums.outer` leaves out calls that ran inside another call of the same
- *		function whose time is counted: recursion does not make time
- *		pass twice. Of samples nobody sees what they ran in; where two of one
- *		function lie one in the other it has no total.
- *		What probes took is taken out of each call, which is then 0 or more. A call
- *		that took less than its probes are said to makes self times too large, and
- *		the time around it too small. So of a recursion self times may be more than
- *		the total, of which all was taken at once: the total is nearer then.
+ *		function whose time is counted: recursion does not make time pass twice.
+ *		A sample does not show which calls it ran in. So a function has no total
+ *		if one of its samples lay in another.
+ *		What probes took is taken out of each call, whose time is then 0 or more. A
+ *		call that took less than its probes are said to take makes self times too
+ *		large, and the time around it too small. So self times of a recursion may
+ *		add up to more than the total, from which all was taken at once: then the
+ *		total is nearer to the truth.
  */
 struct row {
 	struct fl_sums sums;
 	uint64_t strays;		/* exits without a known start */
 	uint64_t given_up;		/* of samples: timed for a part, as if that were all */
-	double stands, stands_sum, stands_raw;	/* of samples: what those in hist stand for,
-					 * and the ticks of all that, as measured, too */
+	double stands, stands_sum, stands_raw;	/* how many calls those in hist stand
+					 * for, their ticks, and with what probes took */
 	double squares[3];		/* the squares of what each stands for, times its
 					 * ticks to the power of 0, 1, 2: how sure a mean is */
-	uint32_t open_in;		/* the thread of the last one, + 1 */
-	uint64_t began;			/* of samples: the one before, of ... */
-	uint32_t thread;		/* ... this thread; 0: none */
-	bool recurses;			/* one of them lay in another */
+	uint32_t open_in;		/* the thread of the last open call, + 1 */
+	uint64_t began;			/* of samples: when the last one began, ... */
+	uint32_t thread;		/* ... and its thread, + 1; 0: none */
+	bool recurses;			/* a call lay in another one */
 	struct fl_histogram hist;	/* of the calls whose both ends are known */
 };
 
@@ -70,7 +71,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	if (call->how != FLICK_ENDED && !(call->flags & FLICK_CALL_GIVEN_UP))
 		return 0;
 	if (call->flags & FLICK_CALL_SAMPLED) {
-		/* Samples come as they end: one that began before the last had it inside. */
+		/* Samples come as they end: one that began before the last contained it. */
 		row->recurses |= row->thread == call->thread + 1 && call->begin < row->began;
 		row->thread = call->thread + 1;
 		row->began = call->begin;
@@ -177,7 +178,7 @@ static struct fl_told told_of(const struct latency *l, const struct row *row)
 	return (struct fl_told){ l->view, (uint32_t)(row - l->rows), &row->sums };
 }
 
-/* Of those that ended; in windows of all, as far as these are known. */
+/* The average over the calls that ended; in windows over all calls, if their sum is known. */
 static uint64_t average(const struct latency *l, const struct row *row, uint64_t known,
 			uint64_t sum, double stands_sum)
 {
@@ -189,8 +190,8 @@ static uint64_t average(const struct latency *l, const struct row *row, uint64_t
 	       to_ns(l, (double)sum / (double)(windows ? row->sums.calls : row->hist.n));
 }
 
-/* The standard error of the average: how far chance may have it off, by which of `calls`
- * were timed. Of one nobody knows; where all were timed there is none. */
+/* The standard error of the average: how far it may be off by the chance that chose which of
+ * `calls` were timed. One timed call does not tell; where all were timed there is no error. */
 static uint64_t error_of(const struct latency *l, const struct row *row, uint64_t calls)
 {
 	const double timed = (double)(row->sums.calls - row->sums.open);
@@ -206,8 +207,8 @@ static uint64_t error_of(const struct latency *l, const struct row *row, uint64_
 	return variance > 0 ? to_ns(l, sqrt(variance) / row->stands) : 0;
 }
 
-/* Calls times the average of those that ended, and what is open. Where none has ended, and
- * not all are open, it is more than that. */
+/* Calls times the average of those that ended, plus the time of open calls. Where no call has
+ * ended, and not all are open, the true sum is larger. */
 static double sum_of_samples(const struct row *row, uint64_t calls)
 {
 	double ended = calls > row->sums.open ? (double)(calls - row->sums.open) : 0;
@@ -251,7 +252,7 @@ static void fill_times(const struct latency *l, const struct row *row, uint64_t 
 	cell[MAX] = to_ns(l, (double)h->max);
 }
 
-/* Where every call is timed only what is none is counted beside. */
+/* Where every call is timed only points, which are no calls, are counted besides. */
 static bool has_points(const struct latency *l)
 {
 	return !are_counted(l) && l->view->exact;
@@ -262,9 +263,9 @@ static uint64_t points_of(const struct latency *l, uint32_t function)
 	return has_points(l) ? l->view->exact[function] : 0;
 }
 
-/* False: the function was never called. One that no window met has calls only. Samples may
- * be more than was counted: a thread that has no slot is not, nor one that ends in a
- * counter's update. */
+/* False: the function was never called. A function that no window met has calls only. There may
+ * be more samples than counted calls: a thread without a slot does not count, and a thread may
+ * end while it updates a counter. */
 static bool fill_row(const struct latency *l, const struct row *row, uint64_t *cell)
 {
 	const struct fl_told told = told_of(l, row);
@@ -340,7 +341,8 @@ static void add_to_spread(void *arg, uint64_t middle, uint64_t n)
 	s->n[ns ? 64 - __builtin_clzll(ns) : 0] += n;
 }
 
-/* Samples stand for more; together they are those that were timed. */
+/* Samples stand for more calls: scale them so that together they are the calls that were
+ * timed. */
 static uint64_t timed_of(const struct spread *s, uint64_t n)
 {
 	double timed = (double)n * (double)s->row->sums.calls / (double)s->row->hist.n;

@@ -1,38 +1,38 @@
 /*
- * miss-tree.c - accesses to memory, and what of them misses, by call path.
+ * miss-tree.c - accesses to memory, and how many of them miss, by call path.
  *
- * Paper 2 sections 4 and 5. The caches are those of misses.c, and are met in the same order:
- * so what all paths have is what misses.c says of all functions. An access is of the path of
- * the innermost call that is open where it stands in its thread's records, which run.c hands
- * over in pieces that end at each begin and end of a call. Where an end is not seen, as an
- * exception or longjmp() left the call, accesses are that call's until another one begins or
- * ends.
+ * Paper 2 sections 4 and 5. The caches are those of misses.c, and see accesses in the same
+ * order: so the sum over all paths is the sum that misses.c has over all functions. An access
+ * belongs to the path of the innermost call that is open at the access's place in its thread's
+ * records. run.c hands these over in pieces that end at each begin and end of a call. Where an
+ * exception or longjmp() left a call, no end is seen: accesses are that call's until another
+ * call begins or ends.
  *
- * A path is known when its last call begins, and is a row of a table from then on. tree.c,
- * which charges a call with what it called when it ends, cannot say whose an access is.
+ * A path is known when its last call begins, and is a row of a table from then on. The lists of
+ * tree.c, with which a call is charged when it ends, could not tell whose an access is.
  */
 #include "analysis/misses.h"
 
 #include <stdlib.h>
 
-/* A path: its last function, and the path that called it. 0 is of no call. */
+/* A path: its last function, and the path that called it. Path 0 is that of no call. */
 struct call_path {
 	uint32_t function, caller;
-	uint32_t first, next;		/* of what it called; of the same caller's; 0: none */
+	uint32_t first, next;		/* `first` it called, `next` of one caller; 0: none */
 	uint64_t calls;
 };
 struct miss_tree {
 	struct fl_misses misses;	/* by path */
 	struct call_path *paths;
 	size_t n;
-	uint32_t *now;			/* by thread: of its innermost call */
+	uint32_t *now;			/* by thread: the path of its innermost call */
 	uint32_t n_threads;
 };
 
 /* ---- paths --------------------------------------------------------------------------- */
 
-/* The caller's path to that function comes first of its list, as it will soon come again.
- * 0: no memory. */
+/* The path from `caller` to `function`, which becomes the first of the caller's list, because
+ * it will soon come again. 0: no memory. */
 static uint32_t find_path(struct miss_tree *t, uint32_t caller, uint32_t function)
 {
 	uint32_t *at = &t->paths[caller].first, found;
@@ -122,7 +122,7 @@ static int open_tree(void **state, const struct flick_view *view, const char *ar
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* `all`: what the path's calls did and what they called; the others: itself. */
+/* `all_...`: of the path's calls and of all that they called; others: of its calls alone. */
 static const struct flick_column columns[] = {
 	{ "id", FLICK_COL_ID },
 	{ "parent", FLICK_COL_PARENT },
@@ -134,7 +134,8 @@ static const struct flick_column columns[] = {
 };
 enum { FIXED = ARRAY_LEN(columns) - FL_CACHE_LEVELS };
 
-/* Callers stand before what they called. NULL: no memory. */
+/* Each path's sum over itself and all below. Callers stand before the paths that they called.
+ * NULL: no memory. */
 static struct fl_missed *sum_up(const struct miss_tree *t)
 {
 	struct fl_missed *all = malloc(t->n * sizeof *all);
@@ -160,7 +161,7 @@ static uint64_t *write_row(const struct miss_tree *t, size_t i, const struct fl_
 	return fl_missed_row(&t->misses.of[i], t->misses.levels, cell);
 }
 
-/* What was touched outside of all calls that were seen to begin is a row without a function. */
+/* Accesses outside of all calls that were seen to begin are a row without a function. */
 static int rows(void *state, struct flick_rows *r)
 {
 	struct miss_tree *t = state;

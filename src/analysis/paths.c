@@ -1,10 +1,10 @@
 /*
  * paths.c - how often each path through each function was gone.
  *
- * Paths are told when they end, by second bodies (copy/plan-paths.c): whose, and which number.
- * What a number means is in the function's own code. FLICK_PATH_DROPPED is none: of a path that
- * was told so no more is known than that it ended. Most are counted where they are gone
- * (channel/cells.c), and come with a count.
+ * A second body tells a path when the path ends (copy/plan-paths.c): the function, and the
+ * path's number. The function's own code says what the number means. FLICK_PATH_DROPPED is no
+ * number: nothing is known of such a path except that it ended. Most paths are counted where
+ * they end (channel/cells.c), and come with a count.
  */
 #include "analysis/sums.h"
 
@@ -25,8 +25,8 @@ static int open_paths(void **state, const struct flick_view *view, const char *a
 	return fl_state_open(state, sizeof(struct gone_paths), view, arg);
 }
 
-/* The upper half of the product: only there each bit of the function counts, and of most
- * functions the same low numbers are told. */
+/* The hash is the upper half of the product: only there does each bit of the function count,
+ * and most functions have the same low numbers of paths. */
 static struct gone *gone_of(const struct gone_paths *p, uint64_t key)
 {
 	uint64_t h = key * 0x9e3779b97f4a7c15ull >> 32;

@@ -2,10 +2,10 @@
  * subtrees.c - how often each subtree of depth two was executed.
  *
  * Paper 2, section 5 (call tree profiling): a call's signature is its function
- * and the set of functions that it called; how often each signature comes
- * represents what the program does. A call's mark is the list of what it called.
+ * and the set of functions that it called. The counts of all signatures show what
+ * the program does. A call's mark is the list of the functions that it called.
  * The signature of a call that did not end, or that caught an unwinding, is not
- * known: which calls after that were its own cannot be told.
+ * known, because nobody knows which calls after that were its own.
  */
 #include <stdio.h>
 
@@ -19,7 +19,7 @@
 struct signature {
 	uint32_t function, n;		/* n callees; DOUBT: not known */
 	uint64_t calls;
-	uint64_t weight;		/* what they stand for: see flick_view.scale */
+	uint64_t weight;		/* what they stand for: see flick_view.scales */
 	uint32_t *callees;		/* ascending */
 	char *text;			/* made for rows, once: it lives until close */
 };
@@ -58,7 +58,7 @@ static uint32_t hash_of(const struct signature *s)
 	return h;
 }
 
-/* Count a signature whose callees are somebody else's. */
+/* Count a signature; its array of callees is copied if it is new. */
 static int add(struct subtrees *s, const struct signature *sig)
 {
 	size_t bytes = sig->n == DOUBT ? 0 : sig->n * sizeof(uint32_t);
@@ -177,9 +177,9 @@ static int compare_names(const void *x, const void *y, void *arg)
 	return order ? order : compare(x, y);
 }
 
-/* Functions have other numbers in another recording: a set is written in the order
- * of names, and between them what no name holds (a comma is in `f(int, int)`). -ENOMEM: the
- * text is as it was. */
+/* Functions have other numbers in another recording: so a set is written in the order of names.
+ * Names are separated by what no name holds (a comma is in `f(int, int)`). -ENOMEM: the text is
+ * as it was. */
 static int write_callees(const struct subtrees *s, struct signature *sig)
 {
 	uint32_t *set = malloc(sig->n * sizeof(*set) + 1);

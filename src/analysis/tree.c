@@ -2,14 +2,15 @@
  * tree.c - calls, total and self time of each calling context.
  *
  * A context is a row of functions, each called by the one before it. Each open
- * call's mark is the list of contexts below it; it is charged with them when it
- * ends (see struct flick_call). What an unwound call seems to have made goes to
- * the roots, as its context is not known; what a call that never ended made
- * stays in its place; both count as `unsure`.
+ * call's mark is the list of contexts below it; the call is charged with them
+ * when it ends (see struct flick_call). Calls that an unwound call seems to have
+ * made go to the roots, because their context is not known; calls that a call
+ * without an end made stay in their place; both count as `unsure`.
  *
- * Of windows the context above a call whose caller began before is not known. It
- * stands below a row without a function, and there below its caller, if that is:
- * until rows are made, below the origin of the call (callers.h).
+ * In windows the context of a call whose caller began before the window is not
+ * known. The call stands below a row without a function, and there below its
+ * caller, if this is known. Until rows are made the call stands below its origin
+ * (callers.h).
  */
 #include "analysis/callers.h"
 #include "analysis/node.h"
@@ -56,8 +57,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	return 0;
 }
 
-/* A call that was not seen to begin has ended: what was thought to have no
- * caller so far may have been called by it. */
+/* A call that was not seen to begin has ended: calls that so far seemed to have
+ * no caller may have been made by this one. */
 static int stray(void *state, uint32_t thread, uint32_t function, void **root)
 {
 	(void)state;
@@ -96,8 +97,8 @@ static const struct flick_column columns[] = {
 	{ "sampled", FLICK_COL_COUNT },	/* of windows only */
 };
 
-/* A root that is an origin becomes its function, or nothing, below the row without
- * a function. */
+/* A root that is an origin: its list goes below the row without a function, and there below the
+ * origin's function, if this is known. */
 static int settle_root(struct tree *t, struct fl_node *root)
 {
 	struct fl_node *none = fl_node_of(&t->nodes, &t->roots, FLICK_NO_FUNCTION);
@@ -113,7 +114,7 @@ static int settle_root(struct tree *t, struct fl_node *root)
 	return 0;
 }
 
-/* Who called from an origin may be known better later: this makes a copy. */
+/* More may be known of an origin later: so this makes a copy. */
 static int settle(struct tree *to, const struct tree *t)
 {
 	struct fl_node *origins = NULL, **at = &to->roots, *n;
@@ -138,10 +139,10 @@ static int settle(struct tree *to, const struct tree *t)
 struct writer {
 	const struct flick_view *view;
 	struct flick_rows *rows;
-	struct fl_node *work;		/* to be written, with their lists */
+	struct fl_node *work;		/* nodes whose lists are to be written */
 };
 
-/* A list is put off until its node has a row, below which it stands. */
+/* Write a node's row. The node's list is put off: it stands below this row. */
 static int write_node(struct writer *w, struct fl_node *n, uint64_t parent)
 {
 	struct flick_rows *r = w->rows;

@@ -1,9 +1,9 @@
 /*
- * use.c - from what a user writes behind -a to an analysis.
+ * use.c - from the text behind -a to an analysis.
  *
- * `NAME` and `NAME:ARG` are built in; what has a slash or ends in .so is a
- * third party's shared object. Whatever is wrong with it is told in one line
- * before a target starts: the analysis is opened once, on nothing, for that.
+ * `NAME` and `NAME:ARG` are built in; a text with a slash, or that ends in .so,
+ * is a third party's shared object. Whatever is wrong with an analysis is told in
+ * one line before a target starts: for that it is opened once, on an empty view.
  */
 #include "analysis/analysis.h"
 
@@ -197,8 +197,8 @@ void fl_use_close(struct fl_use *use)
 	*use = (struct fl_use){ 0 };
 }
 
-/* Counters suffice for counts alone; what wants counts besides others needs
- * every record. */
+/* Counters suffice for counts alone. Where another analysis is asked for besides,
+ * counts need every record. */
 enum fl_action fl_use_action(const struct fl_use *uses, size_t n,
 			     enum fl_action samples)
 {
