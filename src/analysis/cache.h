@@ -123,7 +123,7 @@ void fl_strings_look(struct fl_cache *, struct fl_string *, size_t n);
  * far as a dealer has passed over accesses. A copy, which loops keep in registers. */
 struct fl_lately {
 	uint64_t *key;			/* by class: the line, with FL_FETCHED after a fetch;
-					 * all bits: none, as no line has them */
+					 * all bits: none yet */
 	uint64_t mask;
 	uint32_t line, shift;
 };

@@ -403,7 +403,7 @@ static bool is_in_reach(const struct fl_open *call, const struct flick_tag *exit
 	return exit->framed && call->framed ? above == WORD : above > 0;
 }
 
-/* Is `sp` above the frame of the caller of `call`? It may be for an orphan: true. */
+/* Is `sp` above the frame of the caller of `call`? For an orphan it may be: true. */
 static bool is_above_caller(const struct fl_fiber *f, const struct fl_open *call,
 			    uint32_t sp)
 {

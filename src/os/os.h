@@ -22,11 +22,12 @@ int fl_os_unmap(void *at, size_t n);
 /* As mlockall(2), except for the memory that lies apart (resident.c). */
 int fl_os_lock_memory(int flags);
 int fl_os_protect(void *at, size_t n, int prot);
-/* The program's own request: no fault is made here. A `pkey` of 0 or more goes to its pages. */
+/* The program's own request, which FLICK_FAULT spares. A `pkey` of 0 or more is set, too. */
 int fl_os_protect_for(uintptr_t at, size_t n, int prot, int pkey);
 int fl_os_advise(void *at, size_t n, int advice);
-/* These bytes, which can be written, all soon will be: make their pages at once, large ones
- * where they fit. A page fault for each takes several times as long. A hint, which may fail. */
+/* All of these bytes, which can be written, are about to be: make their pages at once, large
+ * ones where they fit. A page fault for each takes several times as long. A hint, which may
+ * fail. */
 void fl_os_expect(void *at, size_t n);
 static inline bool fl_is_err(const void *p)
 {
@@ -188,7 +189,7 @@ enum { FL_OWNER_DIED = 0x40000000 };	/* FUTEX_OWNER_DIED */
  */
 int fl_os_robust_open(void);
 /* Has the owner that this word of a mutex names died? In an emulator, where the kernel marks
- * nothing, the answer is whether the owner's thread id still exists. */
+ * nothing, the owner counts as dead once its thread id is gone. */
 extern bool fl_os_unmarked FL_HIDDEN;
 bool fl_os_owner_is_gone(uint32_t word);
 static inline bool fl_os_has_died(uint32_t word)
@@ -352,7 +353,7 @@ void fl_os_process_reap(int pid);	/* waits for the child's end */
  * pid: its number, 0 when there is none.
  * rest: called in it, or in flick's own thread: wait for at most `us`. 0; -ESRCH: nobody else
  * runs in this memory any more; another -errno: waiting is denied here.
- * rouse: a rest that has begun ends; a rest that is about to begin does not.
+ * rouse: ends a rest that has begun, but not one that is about to begin.
  */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
 enum { FL_CPU_WORDS = 16 };		/* a bit a CPU; nobody asks for more */
