@@ -130,7 +130,7 @@ bool fl_os_was_locked(const struct fl_lock *l)
 	return load_relaxed(&l->word) % OUTSIDE != FREE && !fl_os_is_locked(l);
 }
 
-/* Signals are blocked when it succeeds, and as they were when it does not. */
+/* On success signals are blocked; else they are as they were. */
 static bool try_lock(struct fl_lock *l, uint32_t mark, int tid, uint64_t *signals)
 {
 	uint32_t was, is = word_of(mark) | (fl_os_is_outside() ? OUTSIDE : 0);
