@@ -7,7 +7,7 @@
 #ifndef FL_ARCH_H
 #define FL_ARCH_H
 
-/* FL_PORT_AARCH64: the pure parts of that port are tested on another CPU. */
+/* FL_PORT_AARCH64: the pure parts of the AArch64 port are tested on another CPU. */
 #if !defined(__x86_64__) && !defined(__aarch64__)
 #error "no port for this CPU"
 #elif defined(__ASSEMBLER__) && defined(__x86_64__)
@@ -33,21 +33,21 @@ enum fl_insn_class {
 	FL_INSN_CALL_POINTER, FL_INSN_JUMP_POINTER,	/* to *(target) */
 	FL_INSN_BRANCH,		/* conditional */
 	FL_INSN_RET, FL_INSN_NOP,
-	FL_INSN_STOP,		/* raises SIGILL: code behind it is another's */
+	FL_INSN_STOP,		/* raises SIGILL: control does not go on behind it */
 	FL_INSN_LOAD_ADDRESS,	/* reg = target (constant or pc-relative) */
 	FL_INSN_LOAD_POINTER,	/* reg = *(target) */
 	FL_INSN_LOAD_PAGE,	/* reg = target, to which a sum adds the rest */
 	FL_INSN_SUM,		/* reg = source register + target, a few bits */
 	FL_INSN_MOVE,		/* reg = source register */
-	FL_INSN_POP, FL_INSN_PUSH,	/* reg; of PUSH FL_NO_REG: something else */
-	FL_INSN_LEAVE,		/* sp = frame pointer, which is popped */
-	/* in the frame: at target (signed) from the register `source`, which is the
-	 * stack or the frame pointer */
+	FL_INSN_POP, FL_INSN_PUSH,	/* reg; PUSH of FL_NO_REG: of something else */
+	FL_INSN_LEAVE,		/* sp = frame pointer; then the frame pointer is popped */
+	/* in the frame: `target` (signed) bytes from the register `source`, which is the
+	 * stack pointer or the frame pointer */
 	FL_INSN_LOAD_FRAME,	/* reg = the word there */
 	FL_INSN_STORE_FRAME,	/* the word there = reg */
 	FL_INSN_FRAME_ADDRESS,	/* reg = the address; `reg` may be the stack pointer */
-	FL_INSN_SMASH,		/* up to 1 << reg bytes there are written otherwise, or
-				 * for FL_ANYWHERE any bytes */
+	FL_INSN_SMASH,		/* up to 1 << reg bytes there are written in another way;
+				 * where reg is FL_ANYWHERE, any bytes */
 	FL_INSN_ALIGN		/* the stack pointer loses low bits */
 };
 enum { FL_NO_REG = FL_ARCH_REGS, FL_ANYWHERE = 63 };
@@ -62,76 +62,75 @@ typedef uint16_t fl_regs;
 struct fl_insn {
 	uint8_t len;		/* bytes; 0: not understood */
 	uint8_t cls;		/* enum fl_insn_class */
-	uint8_t reg, source;	/* of the classes that say so; below FL_ARCH_REGS */
+	uint8_t reg, source;	/* as the class says; registers are below FL_ARCH_REGS */
 	uint8_t opcode_at;	/* offset of the opcode, behind prefixes */
 	uint8_t operand_at;	/* where a pc-relative operand is: x86, offset of its 4 bytes;
 				 * 0: there is none */
-	fl_regs writes;		/* general registers it may change; the stack
-				 * pointer's, when no class says how; of a call: the
-				 * ABI's scratch registers; all ones when not known */
+	fl_regs writes;		/* general registers that it may change; the stack pointer
+				 * where no class says how it changes; for a call: the ABI's
+				 * scratch registers; all ones: not known */
 	uintptr_t target;	/* absolute; of branches, pointers, addresses */
 };
 
-/* Decode at `code`, which stands at address `at`; at most `n` bytes. */
+/* Decode the instruction at `code`, whose address is `at`; at most `n` bytes. */
 void fl_arch_decode(struct fl_insn *, const unsigned char *code, size_t n,
 		    uintptr_t at);
-/* The same for who follows code and nothing else, in half the time: classes behind STOP may
- * be OTHER, and what is written is not told. Its length. */
+/* The same in half the time, for a caller that follows the flow and asks nothing else:
+ * classes behind STOP may be OTHER, and `writes` is not told. Returns the length. */
 size_t fl_arch_decode_flow(struct fl_insn *, const unsigned char *code, size_t n,
 			   uintptr_t at);
-/* The same; where it takes two instructions to make an address, or to load what lies there,
- * they are one, if they stand in a row, and else LOAD_PAGE and SUM. */
+/* As fl_arch_decode(). On a CPU that takes two instructions to make an address, or to load
+ * what lies there, two in a row are decoded as one; others are LOAD_PAGE and SUM. */
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *code, size_t n,
 			uintptr_t at);
-/* What does the instruction with register `reg`, if that has a page (LOAD_PAGE)? `offset`:
- * into the page. */
+/* What does the instruction do with register `reg`, if `reg` holds the address of a page
+ * (LOAD_PAGE)? `offset`: how far into the page. */
 enum fl_paged {
 	FL_PAGED_NOT,			/* nothing */
 	FL_PAGED_FORMED,		/* it makes the address of what lies there */
-	FL_PAGED_ACCESSED,		/* it loads or stores that */
+	FL_PAGED_ACCESSED,		/* it loads or stores what lies there */
 	FL_PAGED_OTHERWISE
 };
 enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset);
-/* The pointer through which the stub here jumps; 0: it is none. *bytes: it has, with its
- * landing pad; of what is none, that are passed over with FL_ARCH_STUB_STEP. */
+/* The pointer through which the stub at `code` jumps; 0: no stub stands there. *bytes: the
+ * stub's, with its landing pad; without a stub, how many to pass over (FL_ARCH_STUB_STEP). */
 uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes);
-/* The address that its pc-relative operand names, if it has one (operand_at). */
+/* The address that the instruction's pc-relative operand names, if it has one (operand_at). */
 uintptr_t fl_arch_operand(const struct fl_insn *, const unsigned char *code, uintptr_t at);
 /* The direct call, or call through a pointer, that returns to `ret`; false when
  * the bytes before `ret` are something else, or could be. */
 bool fl_arch_call_before(struct fl_insn *, uintptr_t ret);
 /* Bytes of landing pad (endbr64, bti) at a function's entry. */
 size_t fl_arch_landing(const unsigned char *code, size_t n);
-/* Is [code, code + n) what assemblers and linkers fill up with? An instruction may
- * go on behind it: `left` bytes are there. */
+/* Is [code, code + n) what assemblers and linkers fill gaps with? The last instruction may
+ * reach beyond: `left` bytes are there. */
 bool fl_arch_is_filler(const unsigned char *code, size_t n, size_t left);
-/* Are flags read, by one of the `most` first instructions, that nobody before has set? No
+/* Does one of the first `most` instructions read flags that none before it has set? No
  * compiler's code does so at a function's entry, or behind a call. */
 bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most);
 /* Memory that an instruction reads and writes: at base + (index << shift) + target, where
- * both registers may be FL_NO_REG; what is pc-relative has a target alone. */
+ * both registers may be FL_NO_REG; a pc-relative operand has a target alone. */
 enum fl_operand_what { FL_OPERAND_LOAD = 1, FL_OPERAND_STORE = 2 };
 struct fl_operand {
 	int64_t target;
-	uint16_t size;			/* bytes, of a string's one element */
+	uint16_t size;			/* bytes; for a string, of one element */
 	uint8_t what;			/* both: read, then written */
 	uint8_t base, index, shift;
-	bool is_fs;			/* and what the thread pointer is */
-	bool is_32;			/* cut to 32 bits */
+	bool is_fs;			/* the thread pointer is added */
+	bool is_32;			/* the address is cut to 32 bits */
 	bool repeats;			/* a string: as often as its counter says, up or down */
 };
 struct fl_operands {
-	uint32_t n;			/* in the order in which they are met */
+	uint32_t n;			/* in the order of the accesses */
 	struct fl_operand of[3];
 };
-/* Registers have the values that they have before it. False: it is not known. Of `insn` its
- * length and where the opcode is are known. */
+/* What the instruction accesses, by the values that registers have before it. False: it is
+ * not known. `insn` needs its len and opcode_at only. */
 bool fl_arch_operands(struct fl_operands *, const unsigned char *code,
 		      const struct fl_insn *insn, uintptr_t at);
-/* Does a function that begins so look for room on its stack (-fsplit-stack)? */
+/* Does a function that begins with `code` look for room on its stack (-fsplit-stack)? */
 bool fl_arch_splits_stack(const unsigned char *code, size_t n);
-/* The register a function's first argument is in. */
-/* is FL_ARCH_ARG0 */
+/* A function's first argument is in the register FL_ARCH_ARG0. */
 
 /* What stands at the site; says what can be done with it, see the port's plan.c. */
 enum fl_form {
@@ -151,7 +150,7 @@ enum fl_form {
 				 * stands FL_ARCH_SWITCH_BYTES behind it */
 	FL_FORM_BODY_POINT,	/* in a body: a jump over a call of glue that keeps the flags */
 	FL_FORM_NONE,		/* refused before it was understood */
-	FL_FORM_ASK		/* no site: a function of the C library's, a system call */
+	FL_FORM_ASK		/* no site: a system call in a function of the C library */
 };
 
 /* ---- plan (pure): how a site is armed and switched --------------------- */
@@ -161,7 +160,7 @@ extern const char *const fl_tactic_names[FL_N_TACTICS];
 
 enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
 
-/* Who changes a place: 0 nobody (patch/motion.c). */
+/* The marks of who changes a place; 0: nobody does (patch/motion.c). */
 union fl_motion {
 	uint32_t any;
 	struct { uint8_t one, set; };
@@ -172,12 +171,13 @@ union fl_motion {
  * arming goes old -> off once, by the wide protocol; switching goes between
  * off and on and differs in `flip_bytes` bytes at `flip_at` only.
  *
- * A thread that has come in may stand, for any time, before each instruction that
- * it gets to, and where a call of them returns to: `starts`. What it finds there
- * when it goes on must be an instruction that leads it on, whatever has been done
- * meanwhile. fl_arch_moves() changes each stretch between two starts by itself.
+ * A thread that has entered the window may stand, for any time, before each instruction
+ * that it reaches, and where a call among these returns to: such offsets are `starts`.
+ * When the thread goes on it must find an instruction there that leads it on, whatever
+ * has been stored meanwhile. fl_arch_moves() changes each stretch between two starts by
+ * itself.
  *
- * What a switch in one byte needs stands in front: many are made in one set.
+ * The fields that a switch in one byte needs stand in front: a set makes many of these.
  */
 struct fl_patch {
 	uintptr_t at;			/* first byte of the window */
@@ -193,8 +193,9 @@ struct fl_patch {
 	union fl_motion motion;
 	uint8_t bytes[FL_N_STATES][FL_ARCH_SITE_MAX];
 	struct fl_patch *next;		/* patch/claim.c */
-	/* By state, offsets of starts, a bit each: what lies from there to the next start
-	 * does nothing; is met whole, being one instruction, or one that leads elsewhere. */
+	/* For each state, a bit for each offset that is a start. idle: the bytes up to the
+	 * next start do nothing. whole: no thread meets a part of them, because they are one
+	 * instruction, or the first one leads elsewhere. */
 	uint16_t idle[FL_N_STATES], whole[FL_N_STATES];
 	uint8_t head_at;		/* where a thread enters the window */
 	uint8_t may_pass;		/* 1: at any time, a thread may act as `off` does */
@@ -202,7 +203,7 @@ struct fl_patch {
 	uint8_t copies[FL_ARCH_INNER];	/* as planned */
 };
 
-/* Once all bytes are planned. */
+/* To be called once all bytes are planned. */
 static inline void fl_patch_note_flip(struct fl_patch *p)
 {
 	for (int state = 0; state < FL_N_STATES; state++)
@@ -210,22 +211,23 @@ static inline void fl_patch_note_flip(struct fl_patch *p)
 				 sizeof(fl_unit));
 }
 
-/* `old` has starts that off and on have not. Threads may stand there that came in
- * by the head; or that came in while it was on, and stood there when the old bytes
- * came back. */
+/* `old` has starts that off and on have not. A thread may stand at such a start because it
+ * came in by the head (FL_ROW); or because it came in while the place was on, and stood
+ * inside when the old bytes came back (FL_ROW_INSIDE). */
 enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
 
 /*
- * How a stretch of a window changes under threads: the park is stored, all cores
- * are synchronised, the rest, again, the head. Without a park the head is all.
- * Under the park threads pass, whatever the rest is; or where none may, they are held.
- * From `old` bytes that are a row no thread is there: then any order will do, and any store.
+ * How a stretch of a window changes while threads run: the park is stored, all cores are
+ * synchronised, the rest is stored, all cores are synchronised again, the head is stored.
+ * Without a park the head is the only store. While the park stands threads pass the
+ * stretch, whatever the rest holds; where no thread may pass, they are held. No thread is
+ * in a stretch that was a row of `old` bytes: then any order and any store will do.
  */
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
 	uint8_t park_at, park_bytes;
-	uint8_t head_at, head_bytes;	/* the same bytes, or some beside them: the park
-					 * has its last ones then */
+	uint8_t head_at, head_bytes;	/* the park's bytes; or others beside them, and then
+					 * the park's bytes are final already */
 	bool holds;			/* threads that come by wait there */
 	bool alone;			/* the head may be stored only where no thread runs */
 	bool early;			/* the head has no park, and is stored before any other
@@ -233,10 +235,10 @@ struct fl_move {
 	uint8_t park[8];
 };
 enum { FL_ARCH_MOVES = 4 };
-/* How the bytes of state `from` become those of `to`; where a window has several
- * starts, one of both is `off`. How many moves; FLE_STRADDLE: nothing keeps threads
- * out of half an instruction; FLE_EXCHANGE: out of one that must not change under them.
- * Pure. */
+/* How the bytes of state `from` become those of `to`; where a window has several starts,
+ * one of the two states is `off`. Returns how many moves. FLE_STRADDLE: nothing keeps
+ * threads out of half an instruction. FLE_EXCHANGE: nothing keeps them out of an
+ * instruction that must not change while they execute it. Pure. */
 int fl_arch_moves(const struct fl_patch *, int from, int to,
 		     struct fl_move moves[FL_ARCH_MOVES]);
 
@@ -246,32 +248,34 @@ struct fl_plan_in {
 	enum fl_form form;
 	uint8_t room, before;
 	uintptr_t glue;			/* where the branch goes */
-	uint32_t probe;			/* whose id the glue has; of an ASK the call's number */
+	uint32_t probe;			/* the id that the glue loads; for an ASK: the system
+					 * call's number */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
-	/* ... by offset in the window, how far into `off` the copy is of the instruction that
-	 * begins there; 0: none does. All 0: others may come there later. */
+	/* ... and for each offset in the window: an instruction begins there, whose copy is so
+	 * far into `off`; 0: none begins there. All 0: threads may come there later. */
 	uint8_t copies[FL_ARCH_INNER];
 };
-/* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is
- * ever held at a place that is planned so, but at the entry of a body while its old bytes
- * come back; FLE_STRADDLE then, of few: they cannot, while threads run. */
+/* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is ever
+ * held at a place that is planned here, except at the entry of a body, or at an ASK, while
+ * the old bytes come back. FLE_STRADDLE, for few sites: the old bytes could not come back
+ * while threads run. */
 int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *, uint64_t *datum);
-/* A thread that stands behind the head of a place that is `old`, at offset k, goes on at
- * *copy + to[k - 1] when it is armed; 0: none can stand there. False: others may come to
- * stand there later. */
+/* When a place that is `old` is armed, a thread that stands at its offset k, behind the head,
+ * goes on at *copy + to[k - 1]; to[k - 1] is 0 where no thread can stand. False: threads may
+ * come to stand behind the head later. */
 bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH_SITE_MAX - 1]);
-/* A profiling call is switched off for good by one unit: how far into the site, and what it
- * becomes. FLE_UNKNOWN: there is no such call. Pure. */
+/* One unit switches a profiling call off for good: returns how far into the site the unit is;
+ * *to is what it becomes. FLE_UNKNOWN: there is no such call. Pure. */
 int fl_arch_mute(enum fl_form, const unsigned char *code, fl_unit *to);
-/* The same of one that was switched off so, of a unit that was `was`: what calls again. */
+/* The same for a call that is muted, and whose unit was `was`: *to makes it call again. */
 int fl_arch_unmute(enum fl_form, const unsigned char *code, fl_unit was, fl_unit *to);
-/* Can calls of the form be switched off so? Others are armed, wanted or not. */
+/* Can calls of the form be muted? Calls of other forms are armed, wanted or not. */
 bool fl_arch_mutes(enum fl_form);
 /* Plan a place whose instruction may become the one of `n` bytes at `on`, and
- * back: off is old. 0 or FLE_INSN. */
+ * change back: off is old. 0, FLE_INSN or FLE_EXCHANGE. */
 int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n);
-/* Plan a call to `target` where a call or NOPs stand, and say which. Where the processor's
- * flags are live a plan at NOPs leaves them. 0, FLE_UNKNOWN, FLE_NOREACH,
+/* Plan a call to `target` where a call or NOPs stand; *was_nop says which. Where the
+ * processor's flags are live a plan at NOPs leaves them. 0, FLE_UNKNOWN, FLE_NOREACH,
  * FLE_NOSPACE, FLE_STRADDLE. */
 enum fl_flags { FL_FLAGS_LIVE, FL_FLAGS_DEAD };
 int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
@@ -279,56 +283,58 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 
 /* ---- glue (pure) -------------------------------------------------------- */
 
-/* Where a glue goes on, which a jump at `at` leads to; 0: it is called, or goes back as the
- * function would. Pure. */
+/* Where a glue goes on if a jump at `at` leads to it; 0: the glue is called, or returns as
+ * the function would. Pure. */
 uintptr_t fl_arch_back(enum fl_form, uintptr_t at);
-/* Emit a glue: load `id`, go where the dispatch word says, and on to `back`, if there is one.
- * `at` is where the FL_ARCH_GLUE_BYTES will run. False: it is out of reach. In place of `back`
- * FL_GLUE_KEEPS: every register is live, and what the glue loads is put on the stack first. */
+/* Emit a glue: load `id`, go where the dispatch word says, and on to `back` unless that is 0.
+ * `at` is where the FL_ARCH_GLUE_BYTES will run. False: something is out of reach. In place of
+ * `back` FL_GLUE_KEEPS: every register is live, and those that the glue loads are put on the
+ * stack first. */
 enum { FL_GLUE_KEEPS = 1 };
 bool fl_arch_glue(unsigned char *out, uintptr_t at, uint32_t id, uintptr_t word,
 		  uintptr_t back);
-/* The same for an id that is not known yet: it is loaded from `id`, 4 bytes of data. */
+/* The same for an id that is not known yet: the glue loads it from `id`, 4 bytes of data. */
 bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t word);
 
-/* What a site's branch leads to where its glue is out of reach: from here it may be anywhere.
- * Where FL_ARCH_VENEER_KEEPS is 1 the veneer does what is the glue's elsewhere by `back`, which
- * is as above; the glue is one of 0 then. At most FL_ARCH_VENEER_MAX bytes, at a multiple of
- * 8; 0: `back` is out of reach. */
+/* A site's branch leads to a veneer where its glue is out of reach; the veneer's glue may be
+ * anywhere. Where FL_ARCH_VENEER_KEEPS is 1 the veneer does what a glue does elsewhere for
+ * `back` (as above), and its glue is emitted with `back` 0. At most FL_ARCH_VENEER_MAX bytes,
+ * at a multiple of 8; 0: `back` is out of reach. */
 struct fl_veneer {
-	uintptr_t at, glue, back;	/* where it will run, goes to, and goes on */
-	enum fl_form form;		/* of the site that leads to it */
+	uintptr_t at, glue, back;	/* where the veneer will run, goes to, and goes on */
+	enum fl_form form;		/* of the site that leads to the veneer */
 };
 size_t fl_arch_put_veneer(unsigned char *out, const struct fl_veneer *);
 
-/* What a glue does itself while its mask is FL_ARCH_MASK_DOES: it counts, or puts a record, and
- * precisely where the clock is read behind a fence. While the mask is FL_ARCH_MASK_DOES_NOT it
- * is a glue as above; FL_GLUE_GOES: it has no mask, and is one always. */
+/* What a glue does itself while its mask is FL_ARCH_MASK_DOES: it counts, or it puts a record
+ * (precisely: the clock is read behind a fence). While the mask is FL_ARCH_MASK_DOES_NOT it
+ * is a plain glue as above. FL_GLUE_GOES: a glue that has no mask, and is always plain. */
 enum fl_glue_does {
 	FL_GLUE_GOES, FL_GLUE_COUNTS, FL_GLUE_RECORDS, FL_GLUE_RECORDS_PRECISELY
 };
-/* In two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES, or FL_ARCH_RECORDING_BYTES and so
- * on; sites lead to the first. */
+/* Such a glue has two parts, of FL_ARCH_COUNTING_BYTES and _REST_BYTES, or of
+ * FL_ARCH_RECORDING_BYTES and so on; sites lead to the first part. */
 struct fl_doing_glue {
 	enum fl_glue_does does;
 	unsigned char *out, *rest;	/* where they are written, ... */
 	uintptr_t at, rest_at;		/* ... and where they will run, or lie */
 	uint32_t id;
 	uintptr_t go, mask;		/* words of data */
-	bool keeps;			/* what it loads into is live */
+	bool keeps;			/* the registers that it loads are live */
 	uintptr_t back;			/* where it goes on, as fl_arch_glue(); or 0 */
-	/* of one that counts */
-	uint32_t counter;		/* of the probe: how far into its thread's slot */
-	uintptr_t full;			/* a word of data that leads to where a block is full */
+	/* for a glue that counts: */
+	uint32_t counter;		/* the probe's: how far into a thread's slot */
+	uintptr_t full;			/* a word of data: where to go when a block is full */
 };
 /* False: out of reach. */
 bool fl_arch_glue_doing(const struct fl_doing_glue *);
-/* Can it, here? Once fl_arch_rseq_open() has been called. A port may count without rseq. */
+/* Can a glue do so here? Ask once fl_arch_rseq_open() has been called. A port may count
+ * without rseq. */
 bool fl_arch_glue_can(enum fl_glue_does);
 
-/* A counter: whole blocks in its low bits, in its top ones how much there is of the next
- * one. So the addition of one count says by its sign that a block is full, no other load
- * and comparison does, and the word stands for one number at any moment. */
+/* A counter has whole blocks in its low bits, and in its top bits how much there is of the
+ * next block. So the sign of the sum says that a block is full when one count is added: no
+ * other load or comparison is needed, and the word stands for one number at any moment. */
 #define FL_COUNT_BLOCK 1024
 #define FL_COUNT_ONE (1ull << 53)
 #define FL_COUNT_FULL (FL_COUNT_BLOCK * FL_COUNT_ONE)	/* the sign; a few may be added */
@@ -340,12 +346,12 @@ static inline uint64_t fl_count_of(uint64_t counter)
 
 /* ---- second bodies (pure) ------------------------------------------------- */
 
-/* Each returns how many bytes it has written, 0 when the instruction cannot stand there,
- * or a target is out of reach. How many does not depend on addresses. Of an instruction its
- * length and class are known, and where opcode and operand are (fl_arch_decode_flow). */
+/* Each function returns how many bytes it has written; 0: the instruction cannot stand there,
+ * or a target is out of reach. How many does not depend on addresses. Of an instruction they
+ * need the length, the class, and where opcode and operand are (fl_arch_decode_flow). */
 
 /* The same effect at `to`, for an instruction that stood at `at`: a direct branch goes to
- * `target`, in its long form, a pc-relative operand stays what it was. At most
+ * `target`, in its long form; a pc-relative operand names the same address. At most
  * FL_ARCH_MOVED_MAX. */
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 		    const struct fl_insn *, uintptr_t at, uintptr_t target);
@@ -356,27 +362,35 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 enum fl_past { FL_PAST_SHORT, FL_PAST_FAR };
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 			const struct fl_insn *, uint32_t over, enum fl_past);
-/* FL_ARCH_BRANCH_BYTES; a call of glue that keeps all registers, FL_ARCH_CALL_BYTES. */
+/* A jump, of FL_ARCH_BRANCH_BYTES; or a call of a glue that keeps all registers, of
+ * FL_ARCH_CALL_BYTES. */
 enum fl_branch { FL_BRANCH_JUMP, FL_BRANCH_CALL };
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uintptr_t to);
-/* What a plan takes for the form: FL_FORM_BODY_RET, in place of the return at `code`;
- * FL_FORM_BODY_TAIL, in which a call of glue stands at FL_ARCH_TAIL_CALL, if that is not 0; or
- * FL_FORM_BODY_SWITCH, FL_ARCH_SWITCH_BYTES with the jump at `code`,
- * which goes on in the original; or FL_FORM_BODY_POINT, in which a call of glue stands at
- * FL_ARCH_POINT_CALL, and all is kept that may be live. 0: there is none here; that return
- * needs _TAIL before it; the jump is too long. At most FL_ARCH_PLACE_MAX. */
+/* The code that a plan for the form finds in a body. At most FL_ARCH_PLACE_MAX.
+ *
+ *	FL_FORM_BODY_RET	takes the place of the return at `code`; 0: this return needs
+ *				a place of FL_FORM_BODY_TAIL before it
+ *	FL_FORM_BODY_TAIL	a call of glue goes to FL_ARCH_TAIL_CALL in it, if that is
+ *				not 0
+ *	FL_FORM_BODY_SWITCH	FL_ARCH_SWITCH_BYTES with the jump at `code`, which goes on in
+ *				the original; 0: the jump is too long
+ *	FL_FORM_BODY_POINT	a call of glue goes to FL_ARCH_POINT_CALL in it; all that may
+ *				be live is kept
+ *
+ * 0 for another form: it has none. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
 			 size_t len);
 
-/* From `offset` on there is so much below the original's stack pointer. */
+/* From `offset` on the stack pointer is `depth` bytes below the original's. */
 struct fl_depth { uint16_t offset, depth; };
 extern const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS];
 
 /*
  * An indirect jump of the original may lead into what a body stands for, or elsewhere. The
- * look-up finds out, and keeps every register and flag, and what is below the stack
- * pointer. A table has for each byte of a part the landing of the instruction that begins
- * there, as a distance from the table, or 0. What is in none goes on behind the look-up.
+ * look-up finds out which. It keeps every register and flag, and what is below the stack
+ * pointer. For each byte of a part a table has the landing of the instruction that begins
+ * there, as a distance from the table; or 0. A jump to an address that no table has goes on
+ * behind the look-up.
  */
 enum { FL_LOOKED_PARTS = 8 };
 struct fl_lookup {
@@ -392,16 +406,16 @@ struct fl_lookup {
 };
 /* At most FL_ARCH_LOOKUP_MAX. */
 size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *);
-/* FL_ARCH_LANDED_BYTES: gives back what the look-up has taken, which is
- * FL_ARCH_LOOKUP_KEPT up to FL_ARCH_LANDED_UP, and goes to `target`. */
+/* A landing, of FL_ARCH_LANDED_BYTES: it gives back the stack that the look-up has taken,
+ * FL_ARCH_LOOKUP_KEPT bytes up to FL_ARCH_LANDED_UP, and goes to `target`. */
 size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target);
 
 /* ---- exclusive monitors (pure) --------------------------------------------- */
 
 /*
- * A load-exclusive may lose its monitor with any access to memory before its store, which
- * then fails, each time anew. Where in a function may one be held that a store asks for?
- * A CPU may have none.
+ * Any access to memory between a load-exclusive and its store may lose the monitor; then the
+ * store fails, each time anew. Where in a function may a monitor be held that a store asks
+ * for? A CPU may have no monitors.
  */
 struct fl_held_part {			/* of a function's code */
 	uintptr_t start;
@@ -409,31 +423,32 @@ struct fl_held_part {			/* of a function's code */
 	size_t bytes;
 };
 enum { FL_HELD_PARTS = 8 };
-/* How much memory the answer takes; 0: there is none in this code. */
+/* How much memory the answer takes; 0: this code holds no monitor. */
 size_t fl_arch_held_bytes(const struct fl_held_part *, uint32_t n);
-/* How many moments there are; `memory` has them then, and is aligned to 8. */
+/* Fill `memory`, which is aligned to 8: before how many instructions may one be held? */
 uint32_t fl_arch_held(const struct fl_held_part *, uint32_t n, void *memory);
-/* What accesses memory beside the instruction at `at`: something before it; something where
- * its branch leaves the function; what fl_arch_move() makes of it. Would that be between
- * the two of a pair? Then which pair it is. */
+/* Memory would be accessed beside the instruction at `at`: before it; where its branch leaves
+ * the function; by what fl_arch_move() makes of it. Would that be between the two of a pair?
+ * Then *pair says of which. */
 enum fl_woven { FL_WOVEN_BEFORE, FL_WOVEN_LEAVING, FL_WOVEN_MOVED };
 bool fl_arch_is_held(const void *memory, uintptr_t at, enum fl_woven, uint64_t *pair);
 
 /*
  * What a body may do with pairs. CAS: the load keeps what it has loaded in the thread's own
- * memory, and the store compares and swaps, so anything may be done in between. LSE: what is
- * one atomic instruction, on CPUs that have these, becomes that. Both where it is the same,
- * but for what CAS does not see: a word that has changed, and changed back (ABA).
+ * memory, and the store compares and swaps, so anything may be done in between. LSE: a pair
+ * that does what one atomic instruction does becomes that instruction, on CPUs that have
+ * these. Either way the effect is the same, except that CAS does not see a word that has
+ * changed, and changed back (ABA).
  */
 enum fl_exclusive { FL_EXCLUSIVE_LEAVE, FL_EXCLUSIVE_CAS, FL_EXCLUSIVE_LSE, FL_N_EXCLUSIVES };
-/* Choose, of what fl_arch_held() has found: what is rewritten holds no monitor then. How many
- * moments are left. */
+/* Choose pairs to rewrite, from what fl_arch_held() has found; a rewritten pair holds no
+ * monitor. Returns before how many instructions one may still be held. */
 uint32_t fl_arch_rewrite_exclusives(void *memory, enum fl_exclusive);
-/* What the instruction at `at` is in a pair that is rewritten; 0: it stays. */
+/* Which part of a rewritten pair the instruction at `at` is; 0: the instruction stays. */
 unsigned int fl_arch_exclusive_part(const void *memory, uintptr_t at);
-/* What stands for it. `own_at`: from the thread pointer to FL_ARCH_PAIR_OWN bytes that are
- * the thread's, aligned to 16, and 0 at first. At most FL_ARCH_PAIR_MAX; 0: they are out of
- * reach. */
+/* The code that stands for such a part. `own_at`: from the thread pointer to FL_ARCH_PAIR_OWN
+ * bytes that are the thread's, aligned to 16, and 0 at first. At most FL_ARCH_PAIR_MAX; 0:
+ * these bytes are out of reach. */
 enum { FL_EXCLUSIVE_DEPTHS = 5 };
 struct fl_exclusive_code {
 	unsigned int part;
@@ -444,8 +459,8 @@ struct fl_exclusive_code {
 };
 size_t fl_arch_put_exclusive(unsigned char *out, struct fl_exclusive_code *);
 
-/* Two addresses in one number: a distance of words above 48 bits of the load's. Of a pair whose
- * other one is not in the function both are the one that is. */
+/* Two addresses in one number: the low 48 bits are the load's, above them is the distance to
+ * the store, in words. Where only one of the two is in the function, both are its address. */
 static inline uint64_t fl_pair(uintptr_t load, uintptr_t store)
 {
 	return (load & 0xffffffffffff) | (uint64_t)((store - load) / 4 & 0xffff) << 48;
@@ -459,10 +474,10 @@ static inline uint64_t fl_pair_store(uint64_t pair)
 	return fl_pair_load(pair) + (uint64_t)((int64_t)pair >> 48) * 4;
 }
 
-/* A call of the routine whose address stands at `word`, in the midst of a function: with
- * `data` in FL_ARCH_ASIDE_REG, and nothing of the function's changed. FL_ARCH_ASIDE_BYTES;
- * from FL_ARCH_ASIDE_DOWN on up to the end there is FL_ARCH_ASIDE_DEPTH below its stack
- * pointer. 0: out of reach, or this port has none. */
+/* A call of the routine whose address stands at `word`, in the midst of a function: the
+ * routine gets `data` in a register (the port's aside.c), and nothing of the function's
+ * changes. FL_ARCH_ASIDE_BYTES; from FL_ARCH_ASIDE_DOWN on up to the end the stack pointer is
+ * FL_ARCH_ASIDE_DEPTH below the function's. 0: out of reach, or this port has none. */
 size_t fl_arch_put_aside(unsigned char *out, uintptr_t to, uintptr_t data, uintptr_t word);
 
 /* ---- paths ----------------------------------------------------------------------- */
@@ -479,9 +494,9 @@ enum fl_path_what {
 	FL_N_PATH_WHATS
 };
 /*
- * The same without a call, where all is as it mostly is; else `cold` is gone to, which stands
- * elsewhere and calls. Registers but `dead`, what is below the stack pointer, and flags that
- * are not dead, stay.
+ * What the routines of probe/path.c do, without a call where all is as it mostly is; otherwise
+ * by way of `cold`, which stands elsewhere and calls. Registers that are not `dead`, flags that
+ * are not dead, and what is below the stack pointer stay.
  */
 enum { FL_PATH_DEPTHS = 12, FL_PATH_SPARE = 4 };
 struct fl_path_code {
@@ -491,9 +506,9 @@ struct fl_path_code {
 	int32_t height;			/* of the owner, or home, as in fl_path_tell */
 	uint32_t add, set, cell, n_paths;
 	bool at_home;			/* the sum is on the call's stack: no frame has it */
-	uint32_t n_spare;		/* words from the stack pointer on that are nobody's: */
+	uint32_t n_spare;		/* nobody's words, from the stack pointer on: */
 	int32_t spare[FL_PATH_SPARE];
-	uintptr_t probe;		/* where it stands, for cells that are shared; 0: own */
+	uintptr_t probe;		/* where its id stands, if cells are shared; 0: own */
 	fl_regs dead;
 	bool flags_dead;
 	/* W put_path */
@@ -507,19 +522,20 @@ struct fl_path_code {
 };
 /* At most FL_ARCH_PATH_MAX. */
 size_t fl_arch_put_path(unsigned char *out, struct fl_path_code *);
-/* The same, of one that was put; data, word: as of an aside. */
+/* The cold part of a path code that was put; data, word: as for an aside. */
 size_t fl_arch_put_path_cold(unsigned char *out, uintptr_t to, struct fl_path_code *,
 			     uintptr_t data, uintptr_t word);
 void fl_arch_lay_path_cs(unsigned char *out, const struct fl_path_code *, uintptr_t cold);
 
-/* What an instruction does to general registers: what it reads, or leaves in part; what it
- * sets whatever was there. */
+/* What an instruction does to general registers. reads: those that it reads, or leaves in
+ * part; sets: those that it sets whatever was there. */
 struct fl_needs {
-	fl_regs reads, sets;		/* reads: all, of what is not known */
+	fl_regs reads, sets;		/* of an unknown instruction: it reads all */
 	bool calls;
-	bool is_quiet;			/* it raises no signal but by its memory */
-	/* Of the stack pointer, if that is known, but of calls: it `grows` by so many bytes
-	 * downwards; what is touched, from where it was on. */
+	bool is_quiet;			/* it raises no signal except by its memory */
+	/* What it does to the stack, if that is known, which it is not for a call: the stack
+	 * `grows` by so many bytes downwards; `touched` bytes are accessed, `touched_at` from
+	 * where the stack pointer was. */
 	bool stack_known;
 	int32_t grows, touched_at;
 	uint32_t touched;
@@ -527,27 +543,28 @@ struct fl_needs {
 void fl_arch_needs(struct fl_needs *, const unsigned char *code, size_t len);
 
 /*
- * Accesses to memory are told before the instruction that stands behind, in one go: a record
- * each in the thread's own ring, with `word` as its second word; strings that repeat, which are
- * alone in a group that keeps flags, by FLICK_TYPE_STRING. Registers, flags and what is
- * below the stack pointer stay. Where there is no room, or no slot, `cold` is gone to, which
- * stands elsewhere. Not told while the byte at `gate` is 0.
+ * A group of accesses to memory is told in one go, before the instruction that stands behind:
+ * each has a record in the thread's own ring, with `word` as its second word. A string that
+ * repeats is alone in its group, which keeps flags, and has a record FLICK_TYPE_STRING.
+ * Registers, flags and what is below the stack pointer stay. Where there is no room, or no
+ * slot, the code goes to `cold`, which stands elsewhere. While the byte at `gate` is 0 nothing
+ * is told.
  */
 enum { FL_TELL_DEPTHS = 12, FL_TELL_MOST = 16, FL_TELL_REGS = 10 };
 struct fl_tellable {
 	struct fl_operand operand;
-	uint64_t word;			/* which the address is added to; or what follows it */
-	uint8_t below;			/* its word tells of so many bytes below it */
-	bool is_with;			/* the word before tells of it, too */
+	uint64_t word;			/* the address is added; or the word follows it */
+	uint8_t below;			/* the word's address is so many bytes below this one */
+	bool is_with;			/* the word before tells of this access, too */
 };
 struct fl_tell {
-	uintptr_t to;			/* where it will stand */
+	uintptr_t to;			/* where the code will stand */
 	uintptr_t cold, cs, gate;	/* cold: where put_cold's will stand; cs: where
 					 * lay_cs's is, aligned to its size */
-	const struct fl_tellable *of;	/* that need FL_TELL_REGS registers at most */
+	const struct fl_tellable *of;	/* they need FL_TELL_REGS registers at most */
 	uint32_t n;			/* 1 to FL_TELL_MOST */
-	bool keeps_flags, by_word;	/* by_word: each is one word */
-	/* W put_tell: offsets; what is below the original's stack pointer at `out` */
+	bool keeps_flags, by_word;	/* by_word: an access is one word, not a record */
+	/* W put_tell: offsets; kept: bytes below the original's stack pointer at `out` */
 	uint16_t arm, start, end, out, kept;
 	uint32_t n_depths;
 	struct fl_depth depths[FL_TELL_DEPTHS];
@@ -555,31 +572,34 @@ struct fl_tell {
 };
 /* At most FL_ARCH_TELL_MAX. */
 size_t fl_arch_put_tell(unsigned char *out, struct fl_tell *);
-/* FL_ARCH_COLD_BYTES, of one that was put; `word` is where the address of the routine is that
- * makes room (routines.h, MAKES_ROOM). */
+/* The cold part of a group that was put, FL_ARCH_COLD_BYTES; at `word` is the address of the
+ * routine that makes room (routines.h, MAKES_ROOM). */
 size_t fl_arch_put_cold(unsigned char *out, uintptr_t to, struct fl_tell *, uintptr_t word);
 void fl_arch_lay_cs(unsigned char *out, const struct fl_tell *, uintptr_t cold);
-/* What an instruction does to the flags: it reads some; it reads none, and none keeps its
- * value; else it reads none. */
+/* What an instruction does to the flags. READ: it reads some. SET: it reads none, and none
+ * keeps its value. LEFT: it reads none, and some may keep their values. */
 enum fl_flags_use { FL_FLAGS_READ, FL_FLAGS_SET, FL_FLAGS_LEFT };
 enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n);
 
 /* ---- live: what a glue goes to ------------------------------------------------ */
 
-/* A port's pieces for assembly, of which probe/routines.S makes its routines, are in its
- * routines.h. Of a function of the program's own there is a routine for each row of
- * FL_ARCH_VECTORS: which one suits this CPU and kernel? Takes microseconds. */
+/* The pieces of assembly of which probe/routines.S makes its routines are in the port's
+ * routines.h. A routine that calls a function of the program's own exists once for each row
+ * of FL_ARCH_VECTORS: which one suits this CPU and kernel? Takes microseconds. */
 unsigned int fl_arch_vectors(void);
-/* Append a record of 16 bytes to the calling thread's ring, as the routines do, or
- * two with one commit; false when its chunk has no room for all, or it was interrupted. */
+/* Append a record of 16 bytes to the calling thread's ring, as the routines do, or two
+ * with one commit; false when the ring's chunk has no room for all, or the thread was
+ * interrupted. */
 bool fl_arch_put_one(const void *record) __attribute__((visibility("hidden")));
 bool fl_arch_put_pair(const void *pair) __attribute__((visibility("hidden")));
 /* Add to the word `at` bytes into the calling thread's slot, in the same way: false
- * without a slot, without rseq, or where it was interrupted before it had done so. */
+ * without a slot, without rseq, or where the thread was interrupted before the sum was
+ * stored. */
 bool fl_arch_add_own(size_t at, uint64_t by) __attribute__((visibility("hidden")));
-/* The counter there is full: begin its next block. False: it is not, or as above. */
+/* The counter there is full: begin its next block. False: it is not full, or as above. */
 bool fl_arch_end_block(size_t at) __attribute__((visibility("hidden")));
-/* The same of the slot that it has of a second recorder. Where FL_ARCH_ATTACHES alone. */
+/* The same for the slot that the thread has of a second recorder. Only where
+ * FL_ARCH_ATTACHES is 1. */
 bool fl_arch_put_other(const void *record) __attribute__((visibility("hidden")));
 bool fl_arch_add_other(size_t at, uint64_t by) __attribute__((visibility("hidden")));
 bool fl_arch_end_block_other(size_t at) __attribute__((visibility("hidden")));
@@ -594,45 +614,46 @@ bool fl_arch_has_rseq(void);
 
 /* ---- attach: a thread of another process, stopped by ptrace(2) (borrow.c) ------ */
 
-/* `user` are its registers, FL_ARCH_USER_WORDS of them, as NT_PRSTATUS has them. */
+/* `user`: the thread's registers, FL_ARCH_USER_WORDS of them, as NT_PRSTATUS has them. */
 uintptr_t fl_arch_user_pc(const uint64_t *user);
 uintptr_t fl_arch_user_sp(const uint64_t *user);
 uintptr_t fl_arch_user_tls(const uint64_t *user);
 long fl_arch_user_result(const uint64_t *user);
 void fl_arch_user_set_pc(uint64_t *user, uintptr_t pc);
-/* Did it stop in a system call? In one that waits? */
+/* Did the thread stop in a system call? In one that waits? */
 bool fl_arch_user_in_call(const uint64_t *user);
 bool fl_arch_user_sleeps(const uint64_t *user);
 
-/* It makes system calls for us, and whoever goes on with it, it comes back to where it
+/* The thread makes system calls for us. Whoever lets it go on, it comes back to where it
  * was. */
 struct fl_borrow {
-	uint64_t user[FL_ARCH_USER_WORDS];	/* as it was */
-	uint64_t mask;			/* signals that it blocks */
+	uint64_t user[FL_ARCH_USER_WORDS];	/* the thread's registers as they were */
+	uint64_t mask;			/* signals that the thread blocks */
 	const unsigned char *vectors;	/* as NT_X86_XSTATE and its like have them */
 	size_t n_vectors;
-	uintptr_t call, sigreturn;	/* code of its own: see find_call, find_sigreturn */
+	uintptr_t call, sigreturn;	/* code of the program's: find_call, find_sigreturn */
 	uintptr_t sp;			/* W put_way_back: what lies there leads back */
 };
-/* So much of its stack is written at most, below its stack pointer. */
+/* So much of the thread's stack is written at most, below its stack pointer. */
 size_t fl_arch_borrow_bytes(size_t vectors);
-/* What is to be written from b->sp on; how much. */
+/* What is to be written from b->sp on; returns how much. */
 size_t fl_arch_put_way_back(unsigned char *out, struct fl_borrow *b);
-/* Its registers for that call. */
+/* The thread's registers for such a call. */
 void fl_arch_borrow_call(const struct fl_borrow *, uint64_t *user, long number,
 			 const uint64_t args[6]);
-/* Where in `text` stand a system call and a return; the call that ends a signal: 1 + the
- * offset, or 0. */
+/* Where in `text` a system call stands with a return behind it; where the call stands that
+ * ends a signal: 1 + the offset, or 0. */
 size_t fl_arch_find_call(const unsigned char *text, size_t n);
 size_t fl_arch_find_sigreturn(const unsigned char *text, size_t n);
 
-/* The C library's own part of a thread, at `at`, for one that it does not know and that
- * calls it: as in the thread `like`, FL_ARCH_THREAD_HEAD bytes of which are known. No
- * library has a place in it yet, says `table`, FL_ARCH_TLS_TABLE bytes at `table_at`. */
+/* The C library's own part of a thread, which will be at `at`, for a thread that the C library
+ * does not know and that calls it. `like`: FL_ARCH_THREAD_HEAD bytes of that part of another
+ * thread. `table`, FL_ARCH_TLS_TABLE bytes at `table_at`, says that no library has a place in
+ * it yet. */
 void fl_arch_lay_thread(unsigned char *to, uintptr_t at, const unsigned char *like,
 			unsigned char *table, uintptr_t table_at);
 
-/* What a thread of ours runs at first in that process: bytes, see inject.S. */
+/* The bytes that a thread of ours runs at first in that process: inject.S. */
 extern const unsigned char fl_arch_inject[] FL_HIDDEN, fl_arch_inject_end[] FL_HIDDEN;
 enum fl_inject_state { FL_INJECT_NEW, FL_INJECT_CREATED, FL_INJECT_RUNS, FL_INJECT_ENDED,
 		       FL_INJECT_FAILED };
@@ -642,18 +663,19 @@ struct fl_inject {
 	uint64_t thread;
 	uint32_t state;			/* enum fl_inject_state; W the threads */
 	int32_t result;			/* of pthread_create(); then of the agent */
-	uint64_t tls_init, tls;		/* fills a thread's own part; where that is. 0: it is
-					 * filled */
+	uint64_t tls_init, tls;		/* what fills a thread's own part (0: it is filled);
+					 * where that part is */
 	char why[256];			/* dlerror() */
-	uint64_t code, data;		/* where this lies: for the next one */
+	uint64_t code, data;		/* where all this lies: for the next injection */
 };
 
 /* ---- live: text that cores execute (flip.c) --------------------------------- */
 
-/* Whoever executes what these store sees what this thread stored before, and cores go on
- * to fetch it, in bounded time, without further ado. `at` is where text is stored to
- * (fl_patch.view). How wide a store is, in which order, and what caches need, is the
- * port's. The old bytes are in text: a port that wants a pair checked finds them there. */
+/* A thread that executes what these functions store sees what the storing thread stored
+ * before. Cores come to fetch the new text in bounded time, without further ado. `at` is where
+ * text is stored to (fl_patch.view). The port knows how wide a store is, in which order stores
+ * come, and what caches need. A port that checks whether the new bytes may follow the old ones
+ * finds the old ones in text. */
 
 /* The one store of a switch. */
 static inline void fl_arch_flip_unit(uintptr_t at, fl_unit to)
@@ -661,23 +683,23 @@ static inline void fl_arch_flip_unit(uintptr_t at, fl_unit to)
 	FL_ARCH_FLIP_UNIT(at, to);
 }
 /* `n` bytes, as one store: the head or the park of a move, or all that a switch changes.
- * What is beside them keeps what other threads store there. */
+ * What other threads store beside these bytes is not lost. */
 void fl_arch_flip(uintptr_t at, const uint8_t *bytes, size_t n);
-/* The same for up to 8 bytes of one cache line. No processor promises that it
- * is fetched whole: only where `flick calibrate` has seen that it is. */
+/* The same for up to 8 bytes of one cache line. No processor promises that such a store
+ * is fetched whole: to be used only where `flick calibrate` has seen that it is. */
 void fl_arch_flip_line(uintptr_t at, const uint8_t *bytes, size_t n);
 /* Bytes that nobody executes meanwhile. */
 void fl_arch_store_bytes(uintptr_t at, const uint8_t *bytes, size_t n);
-/* [at, at + n), an address that is executed, was written as data: it is code now, for
+/* [at, at + n), an address that is executed, was written as data. From now on it is code for
  * every core that a branch leads there. */
 void fl_arch_publish(uintptr_t at, size_t n);
 /* May text be stored to through another mapping of its memory? */
 bool fl_arch_may_alias(void);
-/* From now on each store calls this behind it, for emulators that miss stores of other
- * threads (patch/text-way.c). False: here they do not. */
+/* From now on `stored` is called behind each store to text, for emulators that miss stores of
+ * other threads (patch/text-way.c). False: stores of this port do not call it. */
 bool fl_arch_on_store(void (*stored)(uintptr_t at, size_t n));
 
-/* A unit of text with a value for each state, and if it may be stored to: 0 no. */
+/* A unit of text with a value for each state. armed: may it be stored to? 0: no. */
 struct fl_flip {
 	uintptr_t at;
 	fl_unit unit[FL_N_STATES];
@@ -686,9 +708,9 @@ struct fl_flip {
 };
 enum fl_flipped { FL_FLIPPED, FL_FLIP_HELD, FL_FLIP_UNARMED };
 enum fl_flip_when { FL_FLIP_ALWAYS, FL_FLIP_IF_OTHER };	/* than what stands there */
-/* Flip to unit[state], unless *held; all is looked at again when the thread has been off
- * its core, or sequences were restarted (OS21). Only with fl_arch_can_flip_unless(), from a
- * thread of the C library's. */
+/* Flip to unit[state], unless *held is set. All conditions are looked at again when the thread
+ * has been off its core, or sequences were restarted (OS21). Only where
+ * fl_arch_can_flip_unless(), and from a thread of the C library's. */
 bool fl_arch_can_flip_unless(void);
 enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *, int state,
 				    enum fl_flip_when)
@@ -702,14 +724,14 @@ uintptr_t fl_arch_pc(const void *ucontext);
 uintptr_t fl_arch_trap_pc(const void *ucontext);
 /* Let the thread run the instruction at `pc` again. */
 void fl_arch_retry(void *ucontext, uintptr_t pc);
-/* Has the kernel called the handler whose frame begins at `cfa`, or a handler that had
- * this context first? */
+/* Did the kernel itself call the handler whose frame begins at `cfa`? False: another handler
+ * had this context first, and called that one. */
 bool fl_arch_is_delivered(const void *ucontext, const void *cfa);
 /*
- * Frames that the kernel has put on stacks, for handlers. mark: a word that every one has;
- * frame_at, frame_of_pc: where the frame begins that has it, or its pc, there. frame: of
- * FL_ARCH_FRAME_BYTES that were read at `at`, if it is one that lies where it was made; the
- * handler returns to `restorer`, which must be one.
+ * Frames that the kernel has put on stacks for handlers. mark: a word that every frame has.
+ * frame_at, frame_of_pc: where the frame begins whose mark, or whose pc, is there. frame: what
+ * FL_ARCH_FRAME_BYTES that were read at `at` say; false: no frame, or it was not made there.
+ * The handler returns to `restorer`, where is_restorer must hold.
  */
 struct fl_signal_frame {
 	uintptr_t pc_at;		/* where the pc is kept that the thread goes on at */
@@ -721,10 +743,10 @@ uintptr_t fl_arch_frame_at(uintptr_t mark_at);
 uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at);
 bool fl_arch_frame(struct fl_signal_frame *, const void *bytes, uintptr_t at);
 bool fl_arch_is_restorer(const unsigned char code[FL_ARCH_RESTORER_BYTES]);
-/* Execute a core-serialising instruction (HW4), when what was stored is seen by all. */
+/* Execute a core-serialising instruction (HW4), once all cores see what was stored. */
 void fl_arch_serialise(void);
-/* A system call that has just returned -EINTR; false when the context is
- * elsewhere, or the call cannot be told. */
+/* The system call that has just returned -EINTR; false: the context is elsewhere, or the
+ * call cannot be told. call_again makes the same call once more. */
 struct fl_call {
 	long number;
 	uint64_t args[6];
@@ -765,8 +787,8 @@ static inline uint64_t fl_arch_ticks(void)
 	return FL_ARCH_TICKS();
 }
 
-/* Neither before what stands before it has been executed, nor after anything behind it
- * has begun: what lies between two of these is in their difference, wholly. */
+/* The clock is read after all that stands before has been executed, and before anything
+ * behind has begun: all that lies between two such reads is in their difference. */
 static inline uint64_t fl_arch_ticks_apart(void)
 {
 	uint64_t ticks;

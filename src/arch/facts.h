@@ -1,6 +1,6 @@
 /*
- * facts.h - what a port's own facts.h must say, besides the type fl_unit: what one switch
- * stores, as long as a trap.
+ * facts.h - what a port's own facts.h must say. It also has the type fl_unit: what one switch
+ * stores, and as long as a trap.
  */
 #ifndef FL_ARCH_FACTS_H
 #define FL_ARCH_FACTS_H

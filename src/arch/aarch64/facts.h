@@ -19,12 +19,13 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_GLUE_BYTES 48
 #define FL_ARCH_VENEER_MAX 40
 #define FL_ARCH_VENEER_KEEPS 1
-#define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in the other */
+#define FL_ARCH_COUNTING_BYTES 128	/* a line is executed, the rest is in a second one */
 #define FL_ARCH_COUNTING_REST_BYTES 32
-#define FL_ARCH_RECORDING_BYTES 0	/* it has none: the routine does it */
+#define FL_ARCH_RECORDING_BYTES 0	/* no glue records: the routine does */
 #define FL_ARCH_RECORDING_REST_BYTES 0
 #define FL_ARCH_POINTEE_OWN 2
-/* A slot's counters, 0 while there is no slot; what one count adds to the upper half of one. */
+/* The address of a slot's counters, 0 while there is no slot; what one count adds to the
+ * upper half of a counter. */
 #define FL_ARCH_LAY_POINTEE(own, counters) \
 	(store_relaxed(&(own)[1], 1u << 21), store_relaxed(&(own)[0], counters))
 #define FL_ARCH_SITE_MAX 16
@@ -50,7 +51,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SLED_BYTES 32
 #define FL_ARCH_SLED_RETURNS 0		/* a return stands behind an exit's */
 #define FL_ARCH_STUB_MAX 24		/* of linkers, with a landing pad */
-#define FL_ARCH_STUB_STEP 4		/* they follow one another, of several lengths */
+#define FL_ARCH_STUB_STEP 4		/* stubs follow one another, of several lengths */
 #define FL_ARCH_RET_BYTES 4
 #define FL_ARCH_RET 0xd65f03c0u		/* to x30 */
 #define FL_ARCH_PAD_BYTES 4
@@ -89,7 +90,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_MASK_DOES_NOT ((uintptr_t)a64_tls_no_slot_at())
 #define FL_ARCH_FENCE() __asm__ volatile("isb" : : : "memory")
 #define FL_ARCH_PAUSE() __asm__ volatile("yield" : : : "memory")
-#else					/* of tests of what is pure */
+#else					/* for tests of the pure parts */
 #define FL_ARCH_TICKS() 0
 #define FL_ARCH_MASK_DOES UINTPTR_MAX
 #define FL_ARCH_MASK_DOES_NOT ((uintptr_t)0)

@@ -8,7 +8,7 @@
 
 #define FL_ARCH_NAME "x86-64"
 #define FL_ARCH_CPUINFO_KEY "vendor_id"
-#define FL_ARCH_CLOCK_IS_STEADY 0		/* as its flags say */
+#define FL_ARCH_CLOCK_IS_STEADY 0		/* the CPU's flags say so, or not */
 #define FL_ARCH_ELF_MACHINE EM_X86_64
 #define FL_ARCH_R_RELATIVE R_X86_64_RELATIVE	/* relocations: bias + addend */
 #define FL_ARCH_R_WORD R_X86_64_64		/* symbol + addend */
@@ -19,7 +19,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_GLUE_BYTES 16
 #define FL_ARCH_VENEER_MAX 16
 #define FL_ARCH_VENEER_KEEPS 0		/* its jump takes no register */
-#define FL_ARCH_COUNTING_BYTES 64	/* of a line each: what is executed, and the rest */
+#define FL_ARCH_COUNTING_BYTES 64	/* a line for what is executed, one for the rest */
 #define FL_ARCH_COUNTING_REST_BYTES 64
 #define FL_ARCH_RECORDING_BYTES 128
 #define FL_ARCH_RECORDING_REST_BYTES 64
@@ -40,16 +40,16 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_PERF_REGS 0xff01ff	/* rax to rsp, rip, r8 to r15 */
 #define FL_ARCH_PERF_TO_DWARF { 0, 3, 2, 1, 4, 5, 6, 7, 17, 8, 9, 10, 11, 12, 13, 14, 15 }
 #define FL_ARCH_DWARF_CALLED 8		/* the CFA from the stack pointer at an entry */
-#define FL_ARCH_R_CHOOSE R_X86_64_IRELATIVE	/* what bias + addend returns */
+#define FL_ARCH_R_CHOOSE R_X86_64_IRELATIVE	/* what the function there returns */
 #define FL_ARCH_SCRATCH 0x0fc7		/* rax rcx rdx rsi rdi r8 to r11: calls lose them */
 #define FL_ARCH_KEPT 0xf028		/* rbx rbp r12 to r15: calls keep them */
 #define FL_ARCH_N_KEPT 6
 #define FL_ARCH_KEPT_INDEX { [3] = 0, [5] = 1, [12] = 2, [13] = 3, [14] = 4, [15] = 5 }
 #define FL_ARCH_LANDING_BYTES 4		/* endbr64 */
 #define FL_ARCH_SLED_BYTES 11		/* of XRay: a jump or return, and NOPs */
-#define FL_ARCH_SLED_RETURNS 1		/* of an exit: it begins with the return */
+#define FL_ARCH_SLED_RETURNS 1		/* an exit's sled begins with the return */
 #define FL_ARCH_STUB_MAX 16		/* a jump behind a landing pad */
-#define FL_ARCH_STUB_STEP 0		/* as their section says */
+#define FL_ARCH_STUB_STEP 0		/* the stubs' section says */
 #define FL_ARCH_RET_BYTES 1		/* without a prefix */
 #define FL_ARCH_RET 0xc3u
 #define FL_ARCH_PAD_BYTES 5		/* a call or jump */
@@ -80,19 +80,19 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_TELLS 1			/* accesses to memory, and paths, in bodies */
 #define FL_ARCH_TELL_MAX 1024
 #define FL_ARCH_COLD_BYTES 31
-#define FL_ARCH_COLD_PUSHED 8		/* by which the stack is lower in its call, */
-#define FL_ARCH_COLD_CALL 6		/* which has so many bytes */
+#define FL_ARCH_COLD_PUSHED 8		/* the stack is so much lower in its call, */
+#define FL_ARCH_COLD_CALL 6		/* which is so many bytes long */
 #define FL_ARCH_CS_BYTES 32
 #define FL_ARCH_LANDED_BYTES 18
 #define FL_ARCH_LANDED_UP 13
-/* Of routines that call with every vector register kept, the plainest first. */
+/* Routines that keep every vector register over a call, the plainest first. */
 #define FL_ARCH_VECTORS(x, name) \
 	x(name##_sse) x(name##_avx) x(name##_avx512) x(name##_avx512bw)
 #define FL_ARCH_STORE_MAX 8		/* bytes of the widest store */
 #define FL_ARCH_LINE 64			/* HW1: one aligned word lies in one line */
 
 #define FL_ARCH_TICKS() __builtin_ia32_rdtsc()
-/* HW13: nothing behind it has begun. The builtin is of vector registers. */
+/* HW13: nothing behind it has begun. GCC has a builtin for it only with vector registers. */
 #define FL_ARCH_FENCE() __asm__ volatile("lfence" : : : "memory")
 #define FL_ARCH_FLIP_UNIT(at, to) store_relaxed((uint8_t *)(at), to)	/* HW5 */
 #define FL_ARCH_PAUSE() __builtin_ia32_pause()
@@ -108,8 +108,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_USER_WORDS 27		/* of NT_PRSTATUS; of these rip and rsp */
 #define FL_ARCH_USER_PC 16
 #define FL_ARCH_USER_SP 19
-#define FL_ARCH_INNER 5			/* offsets in a body's window where one may stand */
-#define FL_ARCH_FRAME_BYTES 240		/* of a signal's frame, what is looked at */
+#define FL_ARCH_INNER 5			/* a body's window: offsets where threads may stand */
+#define FL_ARCH_FRAME_BYTES 240		/* the part of a signal's frame that is looked at */
 #define FL_ARCH_RESTORER_BYTES 9
 #define FL_ARCH_SYSCALL_BYTES 2
 
