@@ -1,9 +1,9 @@
 /*
- * access.c - what stands in a body before some instructions: it tells memory that these
- * access, in the thread's own ring: a word for each, or a record.
+ * access.c - code that stands in a body before some instructions, and tells which memory these
+ * access. Each access becomes a word, or a record, in the thread's own ring.
  *
- * Every register is live, and what lies below the stack pointer; where flags are live, they
- * are kept, too. Three registers that no address needs are put on the stack: A, B, C.
+ * Every register is live, and so is what lies below the stack pointer; where flags are live
+ * they are kept, too. Three registers that no address needs are put on the stack: A, B, C.
  *
  *	cmpb $0,gate(%rip); je past	is it told at all?
  *	lea -128(%rsp),%rsp		the red zone
@@ -19,10 +19,10 @@
  *	add $8 * n,B
  *	cmp limit(A),B; ja cold
  *   of each word:
- *	movabs $place + displacement,C	what is relative to %rsp is moved by what lies below
+ *	movabs $place + displacement,C	relative to %rsp: what is on the stack now is added
  *	add BASE,C
  *	lea (C,INDEX,scale),C
- *	mov C,8 * (k - n)(B)		near ones in a row have one word
+ *	mov C,8 * (k - n)(B)		accesses near one another, in a row, have one word
  *	...
  *	mov B,ptr(A)			the commit: x86-TSO keeps it behind the records (HW5)
  *   out:
@@ -35,19 +35,19 @@
  *	signature			where an interrupted sequence goes on:
  *	jmp arm
  * cold: push $n
- *	call *make_room			keeps all registers; ZF: there will be none
+ *	call *make_room			keeps all registers; ZF: there will be no room
  *	jne arm
  *	jmp out
  *
- * Where a place has too large a number for a word, or the address is of 32 bits, each access of
+ * Where a place's number is too large for a word, or the address is of 32 bits, each access of
  * the group has a record of 16 bytes:
  *	lea ADDRESS,C
  *	mov C,16 * (k - n)(B)
  *	movabs $place and kind,C
  *	mov C,16 * (k - n) + 8(B)
  *
- * Each access of an instruction that repeats has a record that says how often, too. Flags are
- * kept by pushf, as the direction is one.
+ * Each access of an instruction that repeats has a record, which says also how often. Flags
+ * are kept by pushf there, because the direction is among them.
  *	lea ADDRESS,C
  *	mov C,16 * (k - n)(B)
  *	movzbl 1(%rsp),C; and $4,C	the direction
@@ -70,7 +70,7 @@ enum { A = 0, B = 1, C = 2, RECORD = 16, WORD = 8, COLD = 12,
        ADD = 0xc0, AND = 0xe0, SHL = 0xe0, SHR = 0xe8,	/* ModRM of register 0 */
        DIRECTION = 4, MORE_COUNT = 1023, ABOVE_ADDRESS = 6 };
 
-/* What is told in one go, and the registers that it is told with. */
+/* What is told in one go, and the registers that the code uses for it. */
 struct told_group {
 	struct fl_tell *tell;
 	unsigned int reg[3];
@@ -79,7 +79,7 @@ struct told_group {
 
 /* ---- registers ------------------------------------------------------------------ */
 
-/* Of two bytes. */
+/* op reg, disp(base), of two bytes. */
 static void put_at_16(struct x86_put *w, uint8_t op, unsigned int reg, unsigned int base,
 		      int disp)
 {
@@ -98,11 +98,11 @@ static uint32_t used_by(const struct fl_tell *t)
 	return used;
 }
 
-/* Those first that an unwinder looks for nowhere. Never %rbp: where a frame is by it, in the
- * function or in a caller, a handler that calls backtrace() would go astray. */
+/* The first ones are those that no unwinder asks for. Never %rbp: a handler that calls
+ * backtrace() would go astray where the function, or a caller, has its frame by %rbp. */
 static const uint8_t borrowed[] = { X86_AX, X86_CX, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15 };
 
-/* False: addresses need too many. */
+/* False: addresses need too many registers. */
 static bool choose_registers(struct told_group *g)
 {
 	uint32_t used = used_by(g->tell);
@@ -120,7 +120,7 @@ static bool choose_registers(struct told_group *g)
 	return n == 3;
 }
 
-/* Words or records. */
+/* How many words, or records. */
 static uint32_t count_told(const struct fl_tell *t)
 {
 	uint32_t n = 0;
@@ -154,7 +154,7 @@ static void put_sum(struct x86_put *w, const struct told_group *g, const struct 
 		x86_put_32(w, target);
 }
 
-/* Into C. */
+/* movabs $v,C */
 static void put_constant(struct x86_put *w, const struct told_group *g, uint64_t v)
 {
 	unsigned int c = g->reg[C];
@@ -163,7 +163,7 @@ static void put_constant(struct x86_put *w, const struct told_group *g, uint64_t
 	x86_put_64(w, v);
 }
 
-/* Into C. */
+/* The operand's address into C. */
 static void put_address(struct x86_put *w, const struct told_group *g,
 			const struct fl_operand *o)
 {
@@ -246,7 +246,7 @@ static void put_direction(struct x86_put *w, const struct told_group *g)
 		FLICK_STRING_DOWN - FLICK_STRING_MORE - 2);
 }
 
-/* What is above the address and the count. */
+/* The bits of the record above the address and the count. */
 static uint32_t string_bits(const struct fl_tell *t, uint32_t k)
 {
 	const struct fl_operand *o = &t->of[k].operand;
@@ -281,7 +281,7 @@ static void put_repeated(struct x86_put *w, const struct told_group *g, uint32_t
 
 /* ---- the whole ------------------------------------------------------------------ */
 
-/* A branch whose displacement is at `branch` leads here. */
+/* The branch whose displacement is at `branch` leads to what is put next. */
 static void lead_here(struct x86_put *w, size_t branch)
 {
 	int32_t d = (int32_t)(w->n - (branch + 4));
@@ -289,7 +289,7 @@ static void lead_here(struct x86_put *w, size_t branch)
 	__builtin_memcpy(w->out + branch, &d, sizeof d);
 }
 
-/* Returns where the displacement is of the branch that passes by what tells. */
+/* Returns where the displacement is of the branch past the code that tells. */
 static size_t put_gate(struct x86_put *w, const struct told_group *g)
 {
 	X86_PUT(w, 0x80, 0x3d);			/* cmpb $0,gate(%rip) */

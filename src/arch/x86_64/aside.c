@@ -1,9 +1,9 @@
 /*
- * aside.c - a call in the midst of a function, of which that notices nothing.
+ * aside.c - a call in the midst of a function, which does not notice it.
  *
  *	lea -136(%rsp),%rsp		the red zone, and a word
  *	mov %rax,(%rsp)
- *	lea data(%rip),%rax
+ *	lea data(%rip),%rax		the routine takes it there
  *	call *word(%rip)		keeps all but %rax, and the flags
  *	mov (%rsp),%rax
  *	lea 136(%rsp),%rsp
@@ -11,7 +11,7 @@
 #include "arch/arch.h"
 #include "emit.h"
 
-enum { CALL = 19, GO_ON = 25 };	/* where these stand */
+enum { CALL = 19, GO_ON = 25 };	/* where the call, and what follows it, stand in `code` */
 
 static const unsigned char code[] = {
 	0x48, 0x8d, 0xa4, 0x24, 0x78, 0xff, 0xff, 0xff,

@@ -2,13 +2,13 @@
  * borrow.c - a stopped thread of another process makes a system call, and finds back alone.
  *
  * Hides registers as ptrace(2) has them and the frame of a signal. A thread that is
- * borrowed runs no code of ours: it executes a `syscall; ret` of its own C library, with a
- * stack that leads on to that library's rt_sigreturn, over a frame as the kernel would have
- * made for a signal. So it needs nobody to put it right: whenever its tracer dies, the
+ * borrowed runs no code of ours. It executes a `syscall; ret` of its own C library; its
+ * stack then leads on to that library's rt_sigreturn, over a frame like those that the kernel
+ * makes for signals. So nobody has to put the thread right: whenever its tracer dies, the
  * thread ends its call, returns, and is where it was, with all of its registers.
  *
  *	sp ->	address of the sigreturn	what `ret` takes
- *		struct ucontext			as it was, what it blocks, too
+ *		struct ucontext			as it was, with the signals that are blocked
  *		vector registers		64-byte aligned
  *		...
  *		red zone
@@ -19,7 +19,7 @@
 #define UC_FP_XSTATE         1
 #define UC_SIGCONTEXT_SS     2
 #define UC_STRICT_RESTORE_SS 4
-#define ALTSTACK_AS_IT_IS    7	/* no flags that the kernel takes: it leaves all */
+#define ALTSTACK_AS_IT_IS    7	/* the kernel refuses these flags: it changes nothing */
 #define FP_MAGIC1 0x46505853u
 #define FP_MAGIC2 0x46505845u
 #define RED_ZONE  128
@@ -39,7 +39,7 @@ struct way_back {
 	uint64_t mask;
 };
 
-/* What the kernel wants behind what it has saved itself. */
+/* What the kernel wants in the bytes of the area that are software's. */
 struct vectors_note {
 	uint32_t magic1, bytes;
 	uint64_t features;
@@ -77,7 +77,7 @@ bool fl_arch_user_in_call(const uint64_t *user)
 	return (int64_t)user[ORIG_RAX] >= 0;
 }
 
-/* Not so a clone, which is begun again, too. */
+/* -ERESTARTNOINTR is not among them: a clone returns that, too, and does not wait. */
 bool fl_arch_user_sleeps(const uint64_t *user)
 {
 	long result = -(long)user[RAX];
@@ -87,7 +87,7 @@ bool fl_arch_user_sleeps(const uint64_t *user)
 		result == ERESTART_RESTARTBLOCK);
 }
 
-/* A call that the stop has interrupted is made anew. */
+/* The thread makes a call anew that the stop has interrupted. */
 static void begin_call_again(uint64_t *user)
 {
 	long result = -(long)user[RAX];
@@ -191,14 +191,13 @@ size_t fl_arch_find_sigreturn(const unsigned char *text, size_t n)
 	return find_bytes(text, n, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9);
 }
 
-/* glibc's tcbhead_t: its own address, its table of libraries, its address
- * again, whether there are several threads; what guards stacks and pointers is
- * as in the program. */
+/* glibc's tcbhead_t: its own address, the table of libraries, its own address again, and
+ * whether there are several threads. The guards of stacks and pointers are the program's. */
 enum { TCB = 0, DTV = 8, SELF = 16, SEVERAL = 24, STACK_GUARD = 0x28, POINTER_GUARD = 0x30 };
 
-/* A table is pairs of words: how many, how new, and for each library where its
- * part is. None has been asked for: then the loader looks, and finds those with
- * a fixed place. */
+/* A table is pairs of words: how many pairs, how new the table is, and for each library where
+ * the thread's part of it is. Here no part has been asked for yet. So the loader looks for a
+ * part when it is asked for, and finds those that have a fixed place. */
 void fl_arch_lay_thread(unsigned char *to, uintptr_t at, const unsigned char *like,
 			unsigned char *table, uintptr_t table_at)
 {

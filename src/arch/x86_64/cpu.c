@@ -24,7 +24,7 @@ static struct regs cpuid(uint32_t leaf)
 	return r;
 }
 
-/* Letters and digits as they are. */
+/* Letters and digits stay; anything else becomes `-`. */
 static char plain(char c)
 {
 	bool good = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -68,9 +68,9 @@ void fl_arch_cpu(struct fl_cpu *cpu)
 		__builtin_memcpy(cpu->hypervisor, "unnamed", 8);
 }
 
-/* On Granite Rapids a load takes over a line that another core has changed, with the right
- * to store: loads ahead overlap where stores do not. On Zen it takes a copy, and the store
- * has to wait for the rest. */
+/* On Granite Rapids a load of a line that another core has changed takes the line over, with
+ * the right to store: loads ahead overlap where stores do not. On Zen such a load takes a
+ * copy, and the store has to wait for the rest. */
 uint32_t fl_arch_read_ahead(void)
 {
 	struct fl_cpu cpu;

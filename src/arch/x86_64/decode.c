@@ -25,9 +25,9 @@
  *			classify(): the attributes' kind (K) and the operand give the class.
  *
  * Where the attributes do not tell, the description is the safe one: more registers change,
- * more bytes of the frame are written. What is not understood has length 0, and so have
- * 16-bit near branches, whose length depends on the maker of the processor. A scan decodes
- * all code of a program; so the common instructions have a way of their own (decode()),
+ * more bytes of the frame are written. An instruction that is not understood has length 0, and
+ * so have 16-bit near branches, whose length depends on the maker of the processor. A scan
+ * decodes all code of a program; so the common instructions have a way of their own (decode()),
  * without a loop over prefixes.
  */
 #include "arch/arch.h"
@@ -134,8 +134,8 @@ static const uint32_t maps[512] = {
 /* f0 */ X16(M),
 };
 
-/* By ModRM: bytes of it, SIB and displacement, but a disp32 that the SIB names. And
- * what the operand is: REGISTER, disp(%rip), by SIB, disp(%rbp), MEMORY. */
+/* By ModRM: how many bytes it, SIB and displacement have, without a disp32 that the SIB names;
+ * and what the operand is: REGISTER, disp(%rip), by SIB, disp(%rbp), MEMORY. */
 enum { REGISTER, RIP, BY_SIB, BY_BP, MEMORY, OPERAND = 16 };
 
 #define ROWS(...) __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, \
@@ -149,14 +149,14 @@ static const uint8_t modrm_bytes[256] = {
 	ROWS(X8(1 + REGISTER * OPERAND)),
 };
 
-/* What the prefixes and the opcode said. */
+/* What is known of an instruction so far. */
 struct parts {
 	const unsigned char *code;
 	uint32_t attr;
 	uint32_t behind;		/* bytes behind the opcode: ModRM, SIB */
 	uint32_t at;			/* offset of the next byte */
 	uint32_t opcode, opcode_at, modrm, modrm_at;
-	uint32_t row;			/* of modrm_bytes[], should there be a ModRM */
+	uint32_t row;			/* of modrm_bytes[], in case there is a ModRM */
 	uint32_t rex, o16, a32, segment, rep;
 };
 
@@ -173,7 +173,7 @@ static bool is_escape(uint8_t b)
 	return b == 0x0f || b == 0xc4 || b == 0xc5 || b == 0x62 || b == 0x8f;
 }
 
-/* False when there is no end of them. A REX counts only in the last place. */
+/* False when the prefixes do not end. A REX counts only in the last place. */
 static bool take_prefixes(struct parts *x)
 {
 	while (x->at < LEN_MAX) {
@@ -224,7 +224,7 @@ static bool is_plain(const struct parts *x)
 	return !x->o16 && !x->rep && !(x->at && (x->code[x->at - 1] & 0xf0) == 0x40);
 }
 
-/* 8f: a map of 8 to 10, else it is pop. */
+/* 8f that is no pop: XOP with a map of 8 to 10; else it is not understood. */
 static uint32_t take_xop(struct parts *x)
 {
 	static const uint32_t imm[3] = { I8, 0, JZ };
@@ -299,8 +299,8 @@ static uint32_t take_opcode(struct parts *x)
 	return maps[b];
 }
 
-/* Without a branch: the byte's bytes if M is set. And seldom four more, if ModRM says SIB
- * without a displacement (mod 0, rm 4) and the base in SIB is 5, which is a disp32 alone. */
+/* Without a branch: as many bytes as modrm_bytes[] says, if M is set. Rarely four more: ModRM
+ * says SIB without a displacement (mod 0, rm 4), and the base in SIB is 5, a disp32 alone. */
 static INLINE void take_modrm(struct parts *x)
 {
 	x->modrm = x->behind & 0xff;
@@ -357,8 +357,8 @@ static const fl_regs fixed_writes[8] = {
 	[LEAVE / F] = 1 << BP, [SPS / F] = 1 << SP,
 };
 
-/* Opcodes whose ModRM.reg says what they are; false for what is left open there,
- * or in the maps, and no compiler writes. */
+/* Opcodes whose ModRM.reg says which instruction they are. False for what the groups, or the
+ * maps, leave open, and no compiler writes. */
 static bool take_group(struct parts *x)
 {
 	unsigned int reg = (x->modrm >> 3) & 7;
@@ -463,7 +463,7 @@ static unsigned int written(const struct parts *x)
 	return 4;
 }
 
-/* What is neither a load nor a store of a whole register. */
+/* The class of an instruction that neither loads nor stores a whole register. */
 static __attribute__((noinline)) void set_other(struct fl_insn *i, const struct parts *x)
 {
 	if (x->opcode == 0x7e && x->rep == 0xf3)	/* movq, a load */
@@ -482,7 +482,7 @@ static void set_stack(struct fl_insn *i, const struct parts *x)
 
 	if (!(x->attr & NOT7) || (x->attr & BYTE) || !(x->rex & REX_W))
 		return;
-	/* Only these have bytes of an immediate behind them. */
+	/* Only these opcodes have an immediate behind them. */
 	v = has_imm(x, I8) ? (int8_t)c[-1] : s32(c - 4);
 	i->reg = i->source = SP;
 	i->target = (uintptr_t)(op == 0x28 ? -v : v);
@@ -495,7 +495,7 @@ static void set_stack(struct fl_insn *i, const struct parts *x)
 	i->writes &= ~(1u << SP);
 }
 
-/* disp32(%rip), and the address is all of 64 bits. */
+/* Is it disp32(%rip), with an address of all 64 bits? */
 static INLINE bool is_pc_relative(const struct parts *x)
 {
 	return (x->modrm & 0xc7) == 0x05 && !x->a32 && !x->segment;
@@ -601,7 +601,7 @@ static void set_c7(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
 	int32_t imm;
 
-	if (x->opcode == 0xc6) {	/* three bytes: four before its end are not its own */
+	if (x->opcode == 0xc6) {	/* it may have three bytes: s32() takes four */
 		set_other(i, x);
 		if (x->modrm == 0xf8)
 			i->writes = R_AX;
@@ -624,7 +624,7 @@ static void set_c7(struct fl_insn *i, const struct parts *x, uintptr_t end)
 		set_load(i, FL_INSN_LOAD_ADDRESS, rm_of(x), (uint32_t)imm);
 }
 
-/* mov between registers, from disp32(%rip), from or to the frame; false: another. */
+/* mov between registers, from disp32(%rip), from or to the frame; false: another mov. */
 static INLINE bool set_mov(struct fl_insn *i, const struct parts *x, uintptr_t end)
 {
 	bool load = x->opcode == 0x8b;
@@ -655,7 +655,7 @@ static INLINE void set_lea(struct fl_insn *i, const struct parts *x, uintptr_t e
 			 (uint32_t)pc_relative(x, end));
 }
 
-/* 90 is xchg with %rax but for three of its forms. */
+/* 90 is xchg with %rax, except in three of its forms. */
 static void set_nop(struct fl_insn *i, const struct parts *x)
 {
 	if (!(x->rex & REX_B) && x->rep != 0xf3)
@@ -752,8 +752,8 @@ static INLINE uint32_t with_rex(uint32_t without, uint32_t with, uint32_t rex)
 }
 
 /* A REX or none, and an opcode of one or two bytes. No branch on a REX could be predicted, and
- * who decodes the next instruction waits for this one's length: so all that its length may
- * depend on is looked up with a REX and without, and then chosen. */
+ * the next instruction cannot be decoded before this one's length is known. So all that the
+ * length may depend on is looked up both with a REX and without, and then chosen. */
 static INLINE void take_usual(struct parts *x)
 {
 	uint64_t all;
@@ -778,13 +778,13 @@ static INLINE void take_usual(struct parts *x)
 	x->behind = (uint32_t)(all >> 8 >> rex * 8);
 }
 
-/* An immediate that is longer with this REX. */
+/* Is there an immediate that is longer with this REX? */
 static INLINE bool has_wide_imm(const struct parts *x)
 {
 	return x->attr / (V / REX_W) & x->rex & REX_W;
 }
 
-/* The same if the opcode says it all: nearly all code. */
+/* The same; true if the opcode says all, as in nearly all code. */
 static INLINE bool take_common(struct parts *x)
 {
 	take_usual(x);
@@ -803,7 +803,7 @@ static bool take_any(struct parts *x)
 	return true;
 }
 
-/* Most moves are of no class; say so before the switch of classify(). */
+/* Most moves have no class: this finds them before the switch of classify(). */
 static INLINE bool has_class(const struct parts *x, uint32_t writes)
 {
 	uint32_t kind = x->attr & KIND, operand = modrm_bytes[x->modrm] / OPERAND;
@@ -814,7 +814,7 @@ static INLINE bool has_class(const struct parts *x, uint32_t writes)
 	       ((x->attr & (RM | W)) && (operand == BY_SIB || operand == BY_BP));
 }
 
-/* ... that is pc-relative. */
+/* Is there a pc-relative operand? */
 static INLINE bool has_operand(const struct parts *x)
 {
 	return (x->modrm & 0xc7) == 0x05 && (x->attr & M);
@@ -871,7 +871,7 @@ static INLINE bool decode(struct fl_insn *i, const unsigned char *code, uintptr_
 
 /* ---- flow ------------------------------------------------------------------ */
 
-/* By kind, where that says it: the class. */
+/* The class by kind, where the kind says it. */
 static const uint8_t flow_classes[16] = {
 	[CALL / K] = FL_INSN_CALL, [JUMP / K] = FL_INSN_JUMP, [COND / K] = FL_INSN_BRANCH,
 	[RET / K] = FL_INSN_RET, [NOPM / K] = FL_INSN_NOP,
@@ -895,7 +895,7 @@ static INLINE void describe_flow(struct fl_insn *i, const struct parts *x)
 	};
 }
 
-/* Is that, behind one prefix of its size, as long as it is without? */
+/* Does one prefix 66, f2 or f3 add its own byte to the length, and nothing else? */
 static INLINE bool is_size_alike(const struct parts *x, uint8_t prefix)
 {
 	return (prefix == 0x66 || (prefix & 0xfe) == 0xf2) &&
@@ -903,7 +903,8 @@ static INLINE bool is_size_alike(const struct parts *x, uint8_t prefix)
 	       (!(x->attr & IMM) || has_imm(x, I8)) && x->opcode != 0x78;
 }
 
-/* What has prefixes, groups, classes that need a look. Most have one prefix, as SSE does. */
+/* Instructions with prefixes, groups, or classes that need a look. Most have one prefix, as
+ * SSE's do. */
 static __attribute__((noinline)) size_t follow_any(struct fl_insn *i, const unsigned char *code,
 						   uintptr_t at)
 {
@@ -936,14 +937,14 @@ static __attribute__((noinline)) size_t follow_short(struct fl_insn *i,
 	return i->len;
 }
 
-/* mov $imm,...: c6 and c7, but for their two odd ones. */
+/* mov $imm,...: c6 and c7, without xabort and xbegin. */
 static INLINE bool stores_imm(const struct parts *x)
 {
 	return (x->attr & KIND) == C7 && !(x->modrm & 0x38);
 }
 
-/* Most instructions do nothing to flow, and are the same anywhere. Of these as little is said
- * as can be; what is rare is called last, so that no register is kept for it. */
+/* Most instructions do nothing to flow, and are the same anywhere: as little as possible is
+ * told of them. The rare cases are tail calls, so that no register is kept for them. */
 size_t fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t n,
 			   uintptr_t at)
 {
@@ -966,7 +967,7 @@ size_t fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t 
 	return x.at;
 }
 
-/* Near the end of what may be read. */
+/* Decode near the end of what may be read. */
 static bool decode_short(struct fl_insn *i, const unsigned char *code, size_t n,
 			 uintptr_t at)
 {
@@ -991,7 +992,7 @@ uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, ui
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *, size_t, uintptr_t)
 	__attribute__((alias("fl_arch_decode")));
 
-/* Nobody makes one. */
+/* This CPU's code has no LOAD_PAGE. */
 enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr_t *offset)
 {
 	(void)code, (void)reg, (void)offset;

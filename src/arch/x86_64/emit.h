@@ -21,10 +21,10 @@ enum {
 	X86_ADDR32 = 0x67	/* prefix without effect on a branch */
 };
 
-/* Before where an interrupted sequence goes on: what glibc registered, in a ud1, as no code
- * falls into it; see rseq.h. */
+/* What stands before the code where an interrupted sequence goes on: the signature that glibc
+ * registered, as the operand of a ud1, because no code falls into it; see rseq.h. */
 #define X86_SIGNATURE 0x0f, 0xb9, 0x3d, 0x53, 0x30, 0x05, 0x53
-/* What the kernel reads of a sequence: its struct rseq_cs. */
+/* A sequence's descriptor, which the kernel reads: struct rseq_cs. */
 struct x86_sequence {
 	uint32_t version, flags;
 	uint64_t start, length, abort;
@@ -50,23 +50,22 @@ static inline bool x86_branch(unsigned char *out, unsigned char opcode,
 	return x86_rel32(out + 1, at + 5, to);
 }
 
-/* One that records, of fl_arch_glue_doing(). glue-record.c */
+/* The part of fl_arch_glue_doing() for a glue that records. glue-record.c */
 struct fl_doing_glue;
 bool x86_glue_recording(const struct fl_doing_glue *);
 
-/* As fl_arch_decode() says, its length, class and target: at once of what nearly all
- * windows hold. plan.c */
+/* An instruction's length, class and target, as fl_arch_decode() has them: at once for those
+ * that nearly all windows hold. plan.c */
 struct fl_insn;
 void x86_look(struct fl_insn *, const unsigned char *code, size_t n, uintptr_t at);
 
-/* What an instruction does with the stack pointer, once it is known what it reads and sets:
- * its opcode is at `op`, behind that prefix, 0, and others, if there are. stack.c */
+/* What an instruction does with the stack pointer, once it is known what the instruction reads
+ * and sets. Its opcode is at `op`, behind the prefix `rex` (0: none) and others. stack.c */
 struct fl_needs;
 void x86_use_stack(struct fl_needs *, const unsigned char *code, const unsigned char *op,
 		   uint8_t rex);
 
-/* What a plan whose bytes and starts are known says of its stretches: `idle` and
- * `whole`. moves.c */
+/* Fill in `idle` and `whole` of a plan whose bytes and starts are known. moves.c */
 struct fl_patch;
 void x86_note_stretches(struct fl_patch *);
 

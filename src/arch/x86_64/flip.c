@@ -1,11 +1,11 @@
 /*
  * flip.c - the stores to text. Only patch/ may call them.
  *
- * One byte, or one naturally aligned word: the two stores of which no core
- * ever fetches a part (HW1, HW2). The third, anywhere in a line, is atomic as
- * data, and as code only where that has been seen. A store to text becomes visible to
- * instruction fetch on every core in bounded time without further ado; that
- * nobody runs the old bytes any more takes a sync (patch/sync.h).
+ * Two stores are never fetched in part by any core: that of one byte, and that of one
+ * naturally aligned word (HW1, HW2). The third one, anywhere in a line, is atomic as data; as
+ * code it is so only where that has been seen. Instruction fetch on every core sees a store to
+ * text in bounded time, without further ado. That nobody runs the old bytes any more takes a
+ * sync (patch/sync.h).
  */
 #include "arch/arch.h"
 
@@ -41,7 +41,7 @@ static void store_into(uintptr_t word, uintptr_t at, const uint8_t *bytes, size_
 	} while (!exchange8(word, &old, new));
 }
 
-/* Two or four bytes have a store of their own, which is as whole. */
+/* Two or four bytes have a store of their own, which is whole as well. */
 static void store2(uintptr_t at, const uint8_t *bytes)
 {
 	uint16_t v;
@@ -77,7 +77,7 @@ void fl_arch_flip_line(uintptr_t at, const uint8_t *bytes, size_t n)
 	store_into(at < last ? at : last, at, bytes, n);
 }
 
-/* What was written through any address is fetched as it is in memory (Intel SDM vol 3,
+/* Fetches see what is in memory, through whatever address it was written (Intel SDM vol 3,
  * "Handling Self- and Cross-Modifying Code"); no core has fetched anything there before. */
 void fl_arch_publish(uintptr_t at, size_t n)
 {

@@ -1,9 +1,9 @@
 /*
  * glue-record.c - a glue that puts its probe's record itself.
  *
- * It is the short path of the routine (routines.h, RECORDS), with all that the routine has to
- * look up known by now: the id, and where a thread's slot and rseq area are. While its mask is
- * all ones:
+ * This glue is the short path of the routine (routines.h, RECORDS). All that the routine has to
+ * look up is known by now: the id, and where a thread's slot and rseq area are. While the
+ * glue's mask is all ones:
  *
  *	push %rax; push %rdx; push %rcx
  *	lea cs(%rip),%rcx
@@ -21,7 +21,7 @@
  *	jae cold
  *	mov %rax,(%rcx)
  *	movl $id,8(%rcx)
- *	lea 24(%rsp),%eax		as the glue found it
+ *	lea 24(%rsp),%eax		the stack pointer as the glue found it
  *	mov %eax,12(%rcx)
  *	add $16,%rcx
  *	mov %rcx,ptr(%rdx)		its end: the commit
@@ -30,13 +30,13 @@
  *	...
  *	signature			where an interrupted sequence goes on:
  * cold: pop %rcx; pop %rdx; pop %rax
- *	[push %r11]			as a glue that does not
+ *	[push %r11]			from here on as a plain glue
  *	mov $id,%r11d
  *	jmp *go(%rip)
  * cs:	the sequence's descriptor
  *
- * Who is interrupted reads the clock anew: what a handler has recorded meanwhile is older then
- * than what stands behind it in the ring.
+ * A thread that was interrupted reads the clock anew. So what a handler has recorded meanwhile
+ * is older than the thread's own record, which stands behind it in the ring.
  */
 #include "arch/arch.h"
 #include "arch/layout.h"

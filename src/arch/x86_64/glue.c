@@ -6,15 +6,15 @@
  *	mov $id,%r11d
  *	jmp *go(%rip)
  *
- * Where %r11 may be live it is put on the stack first, and the routine takes it back:
+ * Where %r11 may be live the glue puts it on the stack first, and the routine takes it back:
  *
  *	push %r11
  *	mov $id,%r11d
  *	jmp *go(%rip)
  *
- * One that counts does so itself, while its mask is all ones, in the way of the routine
- * (routines.h, COUNT): the jump and the way to the routine would take more than the count.
- * Only %r11 and the flags are changed, so it is one for all conventions; where %r11 is live
+ * A glue that counts does so itself while its mask is all ones, in the way of the routine
+ * (routines.h, COUNT): the jump and the way to the routine would take longer than the count.
+ * Only %r11 and the flags change, so all conventions have the same glue. Where %r11 is live
  * it is put on the stack first, and comes back last.
  *
  *	[push %r11]
@@ -30,7 +30,7 @@
  *	ret
  *	...
  *	signature			where an interrupted sequence goes on:
- * cold: mov $id,%r11d			as a glue that does not count
+ * cold: mov $id,%r11d			as a plain glue
  *	jmp *go(%rip)
  * full: mov $id,%r11d
  *	jmp *full(%rip)
@@ -86,7 +86,7 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 	return x86_rel32(out + 3, at + 7, id) && jump_by(out + 7, at + 7, word);
 }
 
-/* It is as if the site's branch had led to the glue. */
+/* Behind it all is as if the site's branch had led to the glue. */
 size_t fl_arch_put_veneer(unsigned char *out, const struct fl_veneer *v)
 {
 	enum { JUMP = 6 };

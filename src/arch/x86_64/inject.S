@@ -2,12 +2,13 @@
  * inject.S - the first steps of a thread in a program that flick is attached to.
  *
  * These bytes are copied into memory of the program's own, and run there twice, see
- * cli/attach-thread.c. First in a bare thread that the C library does not know: it lets
- * go of its copy of the program's descriptors, has the C library create a thread, and
- * ends. Then in that one, which is a thread as any other: it loads libflick.so while all
- * others run, and goes on there; nothing comes back to these bytes.
+ * cli/attach-thread.c. The first time they run in a bare thread that the C library does not
+ * know: this thread lets go of its copy of the program's descriptors, has the C library create
+ * a thread, and ends. The second time they run in the created thread, which is a thread like
+ * any other: it loads libflick.so while all others run, and goes on there. No thread comes
+ * back to these bytes.
  *
- * Position-independent, and free of symbols but the two at its ends. What it works on is
+ * The code is position-independent, and has no symbols except the two at its ends. It works on
  * struct fl_inject of arch.h.
  */
 #include <asm/unistd.h>
@@ -52,8 +53,8 @@ fl_arch_inject:
 	mov	$CLOSE_RANGE_UNSHARE, %edx
 	mov	$__NR_close_range, %eax
 	syscall
-	/* Every signal is blocked; the C library's own between threads are not for who is
-	 * one of its threads. */
+	/* Block every signal but 32 and 33: the C library sends these between its threads,
+	 * which do not block them. */
 	push	$0
 	movl	$0x7fffffff, (%rsp)
 	movl	$0xfffffffe, 4(%rsp)
@@ -65,12 +66,12 @@ fl_arch_inject:
 	syscall
 	pop	%rax
 	mov	TLS_INIT(%rbx), %rax
-	test	%rax, %rax		/* 0: it has had another life */
+	test	%rax, %rax		/* 0: an earlier attach did that */
 	jz	0f
 	mov	TLS(%rbx), %rdi
 	mov	$1, %esi
 	call	*%rax
-0:	cmpl	$STATE_CREATED, STATE(%rbx)	/* else it was called off */
+0:	cmpl	$STATE_CREATED, STATE(%rbx)	/* else the attach was called off */
 	jne	1f
 	lea	THREAD(%rbx), %rdi
 	xor	%esi, %esi

@@ -4,17 +4,18 @@
  * Hides where opcodes keep their registers. Each opcode has a letter in a table:
  *
  *	r	ModRM: both operands are read		g	reg is set, the other is read
- *	i	the other one is read			e, k	that is set: reg is read; not
+ *	i	the other operand is read		e	the other is set, reg is read
+ *	k	the other is set, to a number		b	the opcode's: set in part
  *	s, S	as i, as r, and rcx			B	as r, and rax
- *	p, o	the opcode's register is read; set	b	its byte is set, so it stays
- *	q	as p, and rax				a, c	rax; rcx is read
- *	x	rax is read, rdx set			l	rbp is read
- *	z	a string's registers			m	as i, and rax and rdx
- *	f	memory, or rax				n	none
- *	?	not known
+ *	p, o	the opcode's register is read; set	q	as p, and rax
+ *	x	rax is read, rdx set			a, c	rax; rcx is read
+ *	z	a string's registers			l	rbp is read
+ *	f	memory, or rax				m	as i, and rax and rdx
+ *	n	none					?	not known
  *
- * What is set in part is read: it is needed as it was. So is what a vector instruction names,
- * whose numbers may be those of vector registers. Of what is not known all are read.
+ * A register that is set in part counts as read: its old value is needed. So do the registers
+ * that a vector instruction names: the numbers may be those of vector registers. An
+ * instruction that is not known reads all registers.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -41,7 +42,7 @@ static const char two_bytes[] =
 
 /* ---- operands ----------------------------------------------------------------------- */
 
-/* Without REX the bytes 4 to 7 are the second ones of 0 to 3. */
+/* Without REX the byte registers 4 to 7 are the second bytes of the registers 0 to 3. */
 static fl_regs register_of(const struct parts *p, unsigned int n)
 {
 	fl_regs regs = (fl_regs)(1u << n);
@@ -127,7 +128,7 @@ static void set_other(struct fl_needs *n, const struct parts *p)
 		n->reads |= read_other(p);
 }
 
-/* What else has the opcode is xbegin. */
+/* The other instruction of this opcode is xbegin. */
 static void set_by_immediate(struct fl_needs *n, const struct parts *p)
 {
 	if (p->modrm[0] & 0x38)
@@ -222,7 +223,8 @@ static void use_escaped(struct fl_needs *n, struct parts *p)
 
 /* ---- what raises nothing ---------------------------------------------------------------- */
 
-/* Not so divisions, x87's and what waits for them; of what is known. */
+/* Not quiet are divisions, x87's instructions, what waits for these, and all that is not
+ * known. */
 static bool is_quiet(const struct parts *p)
 {
 	uint8_t op = p->op[0];
@@ -232,8 +234,8 @@ static bool is_quiet(const struct parts *p)
 	return one_byte[op] != '?' && op != 0x9b && (op & 0xf8) != 0xd8;
 }
 
-/* Of what only general registers are in. Vectors may raise for their numbers, for where they
- * lie, and where they do not exist. */
+/* Instructions with general registers only. Vector instructions may raise signals for their
+ * numbers, for where their operands lie, and where they do not exist. */
 static bool is_quiet_escaped(uint8_t op)
 {
 	static const uint8_t others[] = {
@@ -274,7 +276,7 @@ void fl_arch_needs(struct fl_needs *n, const unsigned char *code, size_t len)
 	p.modrm = p.op + 1;
 	op = p.op;
 	if (p.rex && (is_prefix(p.op[0]) || (p.op[0] & 0xf0) == REX)) {
-		n->reads = ALL;			/* REX that counts for nothing */
+		n->reads = ALL;			/* a REX without effect */
 	} else if (p.op[0] == 0xc4 || p.op[0] == 0xc5) {
 		use_vex(n, &p);
 	} else if (p.op[0] == 0x0f) {

@@ -1,15 +1,15 @@
 /*
  * lookup.c - an indirect jump of a body: does it lead into what the body stands for?
  *
- * Nothing is assumed to be dead: every register, the flags, and the 128 bytes below the
- * stack pointer are what they were when the body goes on. All that is kept lies above
- * %rsp at any moment, so a signal's handler does no harm.
+ * Nothing is assumed to be dead: when the body goes on, every register, the flags, and the
+ * 128 bytes below the stack pointer are what they were. All that is kept lies above %rsp
+ * at any moment, so a signal's handler does no harm.
  *
  *	lea -128(%rsp),%rsp		the red zone
  *	push %rax; push %rcx
  *	lahf; seto %al; push %rax	the flags
- *	mov 16(%rsp),%rax		as it was: the operand may ask for it
- *	mov OPERAND,%rax		144 + 8 are added to what is relative to %rsp
+ *	mov 16(%rsp),%rax		%rax as it was: the operand may use it
+ *	mov OPERAND,%rax		144 + 8 are added to an address relative to %rsp
  *   for each part:
  *	lea part(%rip),%rcx
  *	sub %rcx,%rax
@@ -23,7 +23,7 @@
  *	mov 8(%rsp),%rcx
  *	notrack jmp *(%rsp)
  *   next:
- *	add %rcx,%rax			unless it is the last
+ *	add %rcx,%rax			unless this part is the last
  *   outside:
  *	pop %rax; add $127,%al; sahf
  *	pop %rcx; pop %rax
@@ -48,7 +48,8 @@ static void put_saved(struct x86_put *w)
 	x86_put_wide(w, X86_LOAD, X86_AX, X86_SP, 16);
 }
 
-/* mov mem,%rax; `mem` begins at the jump's ModRM, `n` bytes. False: relative to %esp. */
+/* mov mem,%rax; `mem` is what begins at the jump's ModRM. False: it is relative to %esp, or its
+ * displacement is too large. */
 static bool put_load(struct x86_put *w, const struct fl_lookup *l, size_t opcode_at,
 		     uint8_t rex)
 {
@@ -79,7 +80,7 @@ static bool put_load(struct x86_put *w, const struct fl_lookup *l, size_t opcode
 	return disp >= KEPT - (1 << 30);
 }
 
-/* What the jump would jump to, in %rax. */
+/* Put the address that the jump would jump to in %rax. */
 static bool put_target(struct x86_put *w, const struct fl_lookup *l)
 {
 	struct fl_insn i;
@@ -87,7 +88,7 @@ static bool put_target(struct x86_put *w, const struct fl_lookup *l)
 
 	fl_arch_decode(&i, l->code, l->len, 0);
 	if (i.len != l->len || i.cls != FL_INSN_JUMP || l->code[i.opcode_at] != 0xff)
-		return false;			/* through a slot it leaves */
+		return false;			/* a jump through a slot leaves */
 	if (i.opcode_at && (l->code[i.opcode_at - 1] & 0xf0) == X86_REX)
 		rex = l->code[i.opcode_at - 1] & 3;
 	modrm = l->code[i.opcode_at + 1];

@@ -2,13 +2,13 @@
  * moves.c - by which stores a place goes from one state to another while threads
  * run through it.
  *
- * Hides which bytes keep threads out of the rest, or lead them past it. Pure, as
+ * Hides which bytes keep threads out of the rest, or lead them past the rest. Pure, as
  * plan.c is.
  *
  * A window is cut into stretches where a thread may come to stand: at its head, at
- * each further instruction that `off` and `on` lead to, and where a call of theirs
- * returns to. Each stretch that changes is a move of its own: nobody enters it but
- * at its start. The park is one store. Under it the rest may hold anything.
+ * each further instruction that `off` and `on` lead to, and where a call in `off` or `on`
+ * returns to. Each stretch that changes is a move of its own, because threads enter it only
+ * at its start. The park is one store. While it stands the rest may hold anything.
  *
  *	stretch			park			for
  *	5 bytes, flags dead	a9 ........		call, nop, test
@@ -20,8 +20,8 @@
  *	any that may be passed	eb +n ...
  *	any other		eb -2 ...		threads wait there
  *
- * `67 15 imm32` adds to %eax, which is dead at a call. The nop with a prefix is for
- * where a word begins behind its first byte, so that `eb +n` would be two stores.
+ * `67 15 imm32` adds to %eax, which is dead at a call. The nop with a prefix serves where
+ * an aligned word begins behind its first byte, so that `eb +n` would be two stores.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -32,9 +32,9 @@ struct stretch {
 	const struct fl_patch *p;
 	const uint8_t *from, *to;	/* of its first byte */
 	uint8_t start, n;
-	bool may_pass;			/* over it: that is what one of both does */
-	bool whole;			/* both are met whole */
-	bool is_left;			/* no thread is there, nor comes */
+	bool may_pass;			/* threads may skip it, as `from` or `to` lets them */
+	bool whole;			/* threads meet `from` and `to` whole */
+	bool is_left;			/* no thread is there, and none comes */
 };
 
 static size_t next_start(const struct fl_patch *p, size_t at)
@@ -73,7 +73,7 @@ static bool is_idle(const struct fl_patch *p, const uint8_t *code, size_t n)
 	return true;
 }
 
-/* One instruction, or no other behind it is met. */
+/* Are they one instruction, or does no thread come to a second one? */
 static bool is_whole(const uint8_t *code, size_t n)
 {
 	struct fl_insn i;
@@ -104,7 +104,7 @@ static bool is_one_store(const struct stretch *s, size_t at, size_t n)
 	return (s->p->at + s->start + at) % WORD + n <= WORD;
 }
 
-/* Leading bytes that stay, and do nothing to a short jump behind them. */
+/* Leading bytes that stay, and have no effect on a short jump behind them. */
 static size_t common_prefixes(const struct stretch *s)
 {
 	size_t k = 0;
@@ -114,7 +114,7 @@ static size_t common_prefixes(const struct stretch *s)
 	return k;
 }
 
-/* `n` bytes at `at` of the stretch are the park, and what is stored last. */
+/* The park is `n` bytes at `at` of the stretch; the same bytes are stored last. */
 static bool park_at(struct fl_move *m, const struct stretch *s, size_t at, size_t n)
 {
 	m->park_at = m->head_at = (uint8_t)(s->start + at);
@@ -122,7 +122,7 @@ static bool park_at(struct fl_move *m, const struct stretch *s, size_t at, size_
 	return true;
 }
 
-/* One byte makes operands of all others, or a way out. */
+/* One byte makes operands of all others, or leads out of the function. */
 static bool park_on_byte(struct fl_move *m, const struct stretch *s)
 {
 	size_t k = common_prefixes(s);
@@ -160,7 +160,7 @@ static bool park_on_jump(struct fl_move *m, const struct stretch *s)
 	size_t k = common_prefixes(s), at = 0;
 
 	if (k < s->n && s->from[k] == s->to[k] && (s->from[k] & 0xf0) == 0x40)
-		k++;				/* REX does nothing to it either */
+		k++;				/* REX has no effect on the jump either */
 	while (at < k && !is_one_store(s, at, 2))
 		at++;
 	if (s->n < at + 2 || !is_one_store(s, at, 2))
@@ -171,8 +171,8 @@ static bool park_on_jump(struct fl_move *m, const struct stretch *s)
 	return park_at(m, s, at, 2);
 }
 
-/* Where the first byte is a word's last: is the nop, with 67 in place of its first
- * prefix, one too? Behind the next word it has a displacement at most. */
+/* The first byte is a word's last. Is the nop still a nop with 67 in place of its first
+ * prefix? Behind the next word it has a displacement at most. */
 static bool is_nop_behind(const struct stretch *s, const uint8_t *nop)
 {
 	uint8_t code[FL_ARCH_SITE_MAX];
@@ -200,7 +200,7 @@ static bool park_on_nop(struct fl_move *m, const struct stretch *s)
 	return true;
 }
 
-/* All that differs, in one store. */
+/* All bytes that differ are one store. */
 static bool store_at_once(struct fl_move *m, const struct stretch *s)
 {
 	size_t first = 0, end = s->n;
@@ -214,7 +214,7 @@ static bool store_at_once(struct fl_move *m, const struct stretch *s)
 	return s->whole && is_one_store(s, first, end - first);
 }
 
-/* Nobody is there: a byte before the others, and once more behind them. */
+/* No thread is there: one byte is stored before the others, and again after them. */
 static bool park_on_anything(struct fl_move *m, const struct stretch *s)
 {
 	m->park[0] = s->to[0];
@@ -228,8 +228,8 @@ static bool find_move(struct fl_move *m, const struct stretch *s)
 	       park_on_jump(m, s) || park_on_nop(m, s) || park_on_anything(m, s);
 }
 
-/* A head that nobody may pass leads to the stretch before it. It is old again before that is
- * parked: else who came there would be sent back and forth. */
+/* A head that no thread may pass leads to the stretch before it. The head is old again before
+ * that stretch is parked: otherwise threads would be sent back and forth between both. */
 int fl_arch_moves(const struct fl_patch *p, int from, int to,
 		  struct fl_move moves[FL_ARCH_MOVES])
 {
@@ -261,9 +261,10 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 	return n;
 }
 
-/* ---- who stands in what is armed -------------------------------------------------- */
+/* ---- threads that stand in what is armed ------------------------------------------ */
 
-/* Of a body: in its copy. There are copies of all that begins in the window, or of nothing. */
+/* At a body's entry threads go on in the copy. Either all instructions that begin in the window
+ * have copies, or none has. */
 static bool find_copies(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
 {
 	struct fl_insn i;
@@ -280,7 +281,7 @@ static bool find_copies(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
 	return any;
 }
 
-/* Of what asks the kernel: who has named the call, and not made it, comes anew. */
+/* At a system call: a thread that has named the call, and not made it, comes anew. */
 static bool find_ask(const struct fl_patch *p, uintptr_t *copy, uint8_t *to)
 {
 	enum { NAMED = X86_ASK_BYTES - 2 };
@@ -297,7 +298,7 @@ static bool is_ask(const struct fl_patch *p)
 	return p->len == X86_ASK_BYTES && p->bytes[FL_OLD][0] == X86_MOV_EAX;
 }
 
-/* Of NOPs: behind them. Where `off` and `on` have a start, too, it stays. */
+/* At NOPs threads go on behind them. A thread stays where `off` and `on` have a start, too. */
 static bool find_nops(const struct fl_patch *p, uint8_t *to)
 {
 	struct fl_insn i;

@@ -1,8 +1,8 @@
 /*
- * odd.c - what code does that no calling convention knows.
+ * odd.c - code that does what no calling convention knows.
  *
- * Hides how that shows in its bytes: flags that a caller or callee has left, and the
- * question of gcc's and clang's -fsplit-stack.
+ * Hides how such code looks: it reads flags that a caller or callee has left; or it looks for
+ * room on its stack, as gcc's and clang's -fsplit-stack has it do.
  */
 #include <string.h>
 
@@ -79,7 +79,7 @@ static bool escaped_sets(const unsigned char *op, size_t n)
 	return n > 1 && (op[1] == 0xaf || (op[1] & 0xfe) == 0x2e);	/* imul, comis */
 }
 
-/* inc and dec leave CF; a shift by 0 all. */
+/* Does the first instruction set all flags? inc and dec leave CF; a shift by 0 leaves all. */
 static bool first_sets(const unsigned char *code, size_t n)
 {
 	size_t k = opcode_at(code, n);
@@ -105,7 +105,7 @@ static bool moves_by_flags(const unsigned char *code, size_t n)
 	return k + 1 < n && (code[k] == 0xda || code[k] == 0xdb) && code[k + 1] >= 0xc0;
 }
 
-/* What stands behind it is no opcode. */
+/* Is there a REX without effect? Behind it stands another prefix, not the opcode. */
 static bool has_idle_rex(const unsigned char *code, size_t n)
 {
 	size_t k = opcode_at(code, n);
@@ -114,7 +114,7 @@ static bool has_idle_rex(const unsigned char *code, size_t n)
 	       (is_prefix(code[k]) || (code[k] & 0xf0) == REX);
 }
 
-/* All `n` bytes are the instruction's. */
+/* The instruction has all `n` bytes. */
 enum fl_flags_use fl_arch_flags_use(const unsigned char *code, size_t n)
 {
 	if (has_idle_rex(code, n) || first_reads(code, n) || moves_by_flags(code, n))

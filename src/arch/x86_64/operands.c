@@ -2,21 +2,21 @@
  * operands.c - which memory does an instruction read and write, and where?
  *
  * Hides where opcodes keep their operands' sizes. Each opcode's operand is a letter of a
- * table: a small one is read, a capital one is written.
+ * table: a small letter is read, a capital one is written.
  *
  *	b w d q x y t	1, 2, 4, 8, 16, 32, 10 bytes
- *	v		16 bytes, of VEX with L 32; h e f: a half, a quarter, an eighth of it
+ *	v		16 bytes, with VEX.L 32; h e f: a half, a quarter, an eighth of v
  *	z		4 bytes, with REX.W 8
  *	o		as large as the operation
  *	n s u		28, 108, 512 bytes
- *	m		8 bytes, of VEX with L 32 (movddup)
+ *	m		8 bytes, with VEX.L 32 (movddup)
  *	-		none, though there is a ModRM that names memory
  *	.		not known
  *
- * What is both is said by who reads the table. Not known are: EVEX and XOP, operands under
- * masks, gathers, xsave, bit strings (bt with a register), strings that are compared,
- * absolute addresses of 64 bits, far transfers, what only a kernel executes. Segments but
- * %fs are not known either.
+ * No letter means read and written: the code beside the tables knows these operands. Not known
+ * are: EVEX and XOP, operands under masks, gathers, xsave, bit strings (bt with a register),
+ * strings that are compared, absolute addresses of 64 bits, far transfers, what only a kernel
+ * executes. Of the segments only %fs is known.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -36,7 +36,7 @@ struct parts {
 
 /* ---- how many bytes ---------------------------------------------------------------- */
 
-/* Of vector operations, by map, prefix and opcode, where any is known. */
+/* Vector operations by map, prefix and opcode: the rows in which any is known. */
 struct row {
 	uint8_t map, mandatory, first;
 	char letters[17];
@@ -164,7 +164,7 @@ static void take_vex(struct parts *p)
 	p->at += c[0] == 0xc5 ? 2 : 3;
 }
 
-/* False: of an encoding that is not known. */
+/* False: the encoding is not known. */
 static bool take_opcode(struct parts *p)
 {
 	uint8_t b = p->code[p->at];
@@ -260,7 +260,7 @@ static bool touch_pop(struct fl_operands *s, const struct parts *p)
 	return touch_at(s, at_register(SP, 0), LOAD, stack_bytes(p));
 }
 
-/* A near transfer is of 64 bits, with any prefix. */
+/* A near transfer has 64 bits, whatever its prefixes. */
 static bool touch_call(struct fl_operands *s)
 {
 	return touch_at(s, at_register(SP, -WORD), STORE, WORD);
@@ -271,7 +271,7 @@ static bool touch_ret(struct fl_operands *s)
 	return touch_at(s, at_register(SP, 0), LOAD, WORD);
 }
 
-/* movs, stos, lods, in the order of a processor: it reads first. */
+/* movs, stos, lods, in the order of a processor, which reads first. */
 static bool touch_string(struct fl_operands *s, const struct parts *p)
 {
 	uint16_t n = p->opcode & 1 ? operation_bytes(p) : 1;
@@ -329,7 +329,7 @@ static bool touch_indirect(struct fl_operands *s, const struct parts *p, uintptr
 	return false;
 }
 
-/* The address of `pop` is made when the stack pointer has moved. */
+/* `pop` makes the address of its operand when the stack pointer has moved. */
 static bool touch_pop_named(struct fl_operands *s, const struct parts *p, uintptr_t next)
 {
 	if (!touch_pop(s, p) || !touch_named(s, p, next, STORE, stack_bytes(p)))
@@ -459,7 +459,7 @@ static bool touch_group_ae(struct fl_operands *s, const struct parts *p, uintptr
 	return touch_letter(s, p, next, flushes ? '-' : letters[reg]);
 }
 
-/* General operations of two bytes; *known false: another. */
+/* General operations of two bytes; *known is false for another operation. */
 static bool touch_escaped(struct fl_operands *s, const struct parts *p, uintptr_t next,
 			  bool *known)
 {
@@ -501,14 +501,14 @@ static bool touch_escaped(struct fl_operands *s, const struct parts *p, uintptr_
 	return true;
 }
 
-/* Those of 0f 01 that touch nothing: xgetbv, xend, xtest, rdpkru, wrpkru, rdtscp. */
+/* Instructions of 0f 01 that touch nothing: xgetbv, xend, xtest, rdpkru, wrpkru, rdtscp. */
 static bool is_harmless(uint8_t modrm)
 {
 	return modrm == 0xd0 || modrm == 0xd5 || modrm == 0xd6 || modrm == 0xee ||
 	       modrm == 0xef || modrm == 0xf9;
 }
 
-/* Of both forms of a vector operation; c2 to c6 have an immediate. */
+/* A vector operation, with VEX or without; c2 to c6 have an immediate. */
 static bool touch_vector(struct fl_operands *s, const struct parts *p, uintptr_t next)
 {
 	static const char row_c2[4][6] = { "vZw.v", "v.w.v", "d....", "q...." };

@@ -1,12 +1,13 @@
 /*
- * path.c - what stands in a body where it keeps a path's sum, or counts a path (probe/path.c).
+ * path.c - code that stands in a body where it keeps a path's sum, or counts a path
+ * (probe/path.c).
  *
- * Registers are taken that nobody needs there: R, A, B; where there are none, or flags are
- * needed, they are kept below the red zone, as in access.c. S is the owner: the stack pointer
- * where the call's way back lies, in A where it is not %rsp.
+ * The code takes registers that nobody needs there: R, A, B. Where there are none, or flags are
+ * needed, they are kept below the red zone, as in access.c. S is the owner: the address where
+ * the call's way back lies. A has it where %rsp is another one.
  *
  *	ENTER	mov %fs:top,R; test $0xfffff,R; je cold
- *		cmp S,%fs:(R); jbe cold		whose it was lies above
+ *		cmp S,%fs:(R); jbe cold		the last frame's owner must lie above
  *		lea 16(R),R; mov R,%fs:top
  *		movl $set,%fs:8(R); mov S,%fs:(R)
  *
@@ -20,7 +21,7 @@
  *   start:	mov %fs:top,R; cmp S,%fs:(R); jne cold
  *		mov %fs:8(R),A; add $add,A; cmp $n,A; jae cold		not ONLY
  *		mov %fs:fl_tls_slot,R; mov cells(R),R; test R,R; je cold
- *	own cells, of whose bytes sums are, and n:
+ *	own cells; sums, and n, are in bytes of these:
  *		cmpl $0,key+cell(R,A); je cold
  *		incq cell(R,A)				the commit
  *	shared:
@@ -29,23 +30,23 @@
  *		mov probe(%rip),R; cmp R,key(B); jne cold
  *		incq (B)				the commit
  *
- *		mov %fs:top,R; and as AT, or as DONE; one more register that nobody needs
- *		has had the frame all along
+ *		mov %fs:top,R; and as AT, or as DONE. The load is left out where one more
+ *		register that nobody needs has kept the frame's address all along
  *
- * Where the sum is at home on the call's stack (copy/home.c) there is no frame, and words are
- * known that are nobody's, in which registers are kept in place of pushes:
+ * Where the sum is at home on the call's stack (copy/home.c) there is no frame. Where words of
+ * the stack are known that are nobody's, registers are kept in these, and not pushed:
  *
  *	ENTER, AT	movl $set,home(%rsp)
- *	ADD		addl $add,home(%rsp); or, for flags, mov, lea, mov by R
- *	CUT, LEAVE	mov home(%rsp),A is all that is not as above; CUT: movl $set,home(%rsp)
+ *	ADD		addl $add,home(%rsp); or, to keep flags, mov, lea, mov by R
+ *	CUT, LEAVE	as above, but mov home(%rsp),A; then for CUT movl $set,home(%rsp)
  *
  * Behind all instructions of the body:
  *
- *	signature			where an interrupted sequence goes on, so that who
- *					steps through it gets on:
- * cold: what was kept comes back; a call as of aside.c; jmp behind it
+ *	signature			where an interrupted sequence goes on: not at its
+ *					start, so that a thread that is stepped gets on
+ * cold: what was kept comes back; a call as of aside.c; jmp behind the code above
  *
- * The cell's key is not 0 once it has been counted in: the first time is cold.
+ * A cell's key is not 0 once the cell has been counted in: the first time is cold.
  */
 #include "put.h"
 
@@ -63,7 +64,7 @@ static void put_to_cold(struct x86_put *w, const struct fl_path_code *c, uint8_t
 
 /* ---- registers ----------------------------------------------------------------------- */
 
-/* Behind the count something is done with the frame. */
+/* Does the code do something with the frame behind the count? */
 static bool goes_on_behind(const struct fl_path_code *c)
 {
 	return c->what == FL_PATH_CUT || c->what == FL_PATH_LEAVE;
@@ -77,7 +78,8 @@ static bool is_taken(const struct fl_path_code *c, unsigned int reg, unsigned in
 	return false;
 }
 
-/* At home only what counts changes flags where somebody needs them. */
+/* Must the code keep flags? Where the sum is at home only code that counts changes flags that
+ * somebody needs. */
 static bool keeps_flags(const struct fl_path_code *c)
 {
 	return !c->flags_dead && (!c->at_home || counts_path(c));
@@ -92,7 +94,7 @@ static unsigned int registers_for(const struct fl_path_code *c)
 	return 2;
 }
 
-/* Who keeps flags has them in %rax. */
+/* Flags that are kept are in %rax. */
 static void choose_registers(struct fl_path_code *c)
 {
 	uint32_t never = 1u << X86_SP | 1u << X86_BP | (keeps_flags(c) ? 1u << X86_AX : 0);
@@ -130,7 +132,7 @@ static bool has_words(const struct fl_path_code *c)
 	return n <= c->n_spare;
 }
 
-/* Each to a word, or from it. */
+/* Move each saved register to its word, or from it. */
 static void put_words(struct x86_put *w, const struct fl_path_code *c, uint8_t op)
 {
 	uint32_t n = 0;
@@ -170,7 +172,7 @@ static void put_restored(struct x86_put *w, const struct fl_path_code *c)
 
 /* ---- whose it is --------------------------------------------------------------------- */
 
-/* The register that has it. */
+/* Returns the register that has the owner. */
 static unsigned int put_owner(struct x86_put *w, const struct fl_path_code *c)
 {
 	bool by_fp = c->height & 1;
@@ -191,7 +193,7 @@ static void put_by_frame(struct x86_put *w, const struct fl_path_code *c, uint8_
 	x86_put_wide(w, op, reg, c->frame, disp);
 }
 
-/* The sum, of 32 bits. */
+/* op reg, sum(FRAME), of 32 bits */
 static void put_with_sum(struct x86_put *w, const struct fl_path_code *c, uint8_t op,
 			 unsigned int reg)
 {
@@ -245,7 +247,7 @@ static void put_enter(struct x86_put *w, const struct fl_path_code *c)
 
 /* ---- at home ------------------------------------------------------------------------- */
 
-/* Where the sum is from what the stack pointer is now, which pushes may have moved. */
+/* Where the sum is, from the stack pointer on, which pushes may have moved. */
 static int32_t home_of(const struct x86_put *w, const struct fl_path_code *c)
 {
 	return c->height + w->kept;
@@ -294,7 +296,7 @@ static void put_in_cell(struct x86_put *w, const struct fl_path_code *c, uint8_t
 	x86_put_32(w, disp);
 }
 
-/* In A. It may be no path's (probe/path.c). */
+/* Put the path's number in A. The sum may be no path's number (probe/path.c). */
 static void put_its_number(struct x86_put *w, const struct fl_path_code *c)
 {
 	unsigned int a = c->reg[1];
@@ -313,7 +315,7 @@ static void put_its_number(struct x86_put *w, const struct fl_path_code *c)
 	put_to_cold(w, c, X86_AT_LEAST);
 }
 
-/* The cells are at R, which then has the probe; B has the one. */
+/* The cells begin at R; later R has the probe's id. B has the cell's address. */
 static void put_shared(struct x86_put *w, const struct fl_path_code *c)
 {
 	unsigned int r = c->reg[0], a = c->reg[1], b = c->reg[2];
@@ -360,7 +362,7 @@ static void put_counted(struct x86_put *w, struct fl_path_code *c)
 	c->end = (uint16_t)w->n;
 }
 
-/* But what counts. */
+/* All that is done with the frame, except the count. */
 static void put_in_frame(struct x86_put *w, const struct fl_path_code *c)
 {
 	if (c->what == FL_PATH_ENTER)

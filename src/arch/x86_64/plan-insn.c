@@ -1,8 +1,8 @@
 /*
  * plan-insn.c - plans for a place that is one instruction, whatever it is.
  *
- * Hides what is known of instructions that flick did not choose: nothing but their
- * length. Threads may pass only what does nothing.
+ * Hides what is known of instructions that flick did not choose: only their length.
+ * Threads may pass only an instruction that does nothing.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -28,7 +28,7 @@ int fl_arch_plan_insn(struct fl_patch *p, uintptr_t at, const void *on, size_t n
 	return is_one(p, FL_OFF) && is_one(p, FL_ON) ? 0 : FLE_INSN;
 }
 
-/* Bytes at `at` that can be read: an instruction may be the last of its page,
+/* How many bytes at `at` can be read: an instruction may be the last of its page,
  * and of the text. */
 static size_t readable(uintptr_t at)
 {
@@ -78,6 +78,6 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 	else
 		return FLE_UNKNOWN;
 	err = fl_arch_plan(p, &in, &datum);
-	p->may_pass = *was_nop;			/* what is called elsewhere counts */
+	p->may_pass = *was_nop;			/* a call must not be skipped */
 	return err;
 }

@@ -43,8 +43,8 @@
  * tail are places in the body, which is flick's own; a return's last byte never changes.
  * Behind a SWITCH stands the jump that goes on in the original, and at .+33 its look-up.
  *
- * What the recorder does not want is off (fl_arch_mute), by one byte of the old, until a
- * program that comes beside it may want it (fl_arch_unmute):
+ * A call that the recorder does not want is muted: one byte of `old` switches it off
+ * (fl_arch_mute), until a second session may want the call (fl_arch_unmute):
  *
  *	CALL	    e8 ........		 a9 ........	test $...,%eax
  *	CALL_POINTER ff 15 ........	 8d 15 ........	lea pointer(%rip),%edx
@@ -55,19 +55,20 @@
  * at a jump that leaves the function; so is %rdx at a call of two arguments. A tail
  * jump's `ret` returns to where the profiling function would have returned.
  *
- * Behind the jump of BODY nothing of `old` is met, and nothing leads back into it: who
- * copies the function sees to that. BODY_BEFORE is for where others lead to what stands behind
- * the first instruction: it changes that one alone, by one store, to a jump that leads to the
- * NOPs before it. A `|` is a start (arch.h): a thread may stand there long after the probe is
- * off, or be due to return there out of the glue. Where a form can choose, its call ends where
- * the window does, so that it returns to what is never changed.
+ * No thread comes to the bytes of `old` behind the jump of BODY, and no branch leads back to
+ * them: the code that copies the function sees to that. BODY_BEFORE serves where branches lead
+ * to what stands behind the first instruction. It changes the first instruction alone, by one
+ * store, to a jump that leads to the NOPs before it. A `|` is a start (arch.h): a thread may
+ * stand there long after the probe is off, or be due to return there out of the glue. Where a
+ * form can choose, its call ends where the window does: so the call returns to bytes that never
+ * change.
  */
 #include "arch/arch.h"
 #include "emit.h"
 
 const char *const fl_tactic_names[FL_N_TACTICS] = { "flip", "word", "line", "wide" };
 
-/* One instruction of `p->len` bytes, call or test, behind idle prefixes. */
+/* Plan one instruction of `p->len` bytes: a call or a test, behind prefixes without effect. */
 static int put_call(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	size_t op = p->len - 5u;
@@ -94,7 +95,7 @@ static int plan_call(struct fl_patch *p, const struct fl_plan_in *in)
 static int plan_call_pointer(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	if (p->bytes[FL_OLD][0] != 0xff || p->bytes[FL_OLD][1] != X86_POINTER)
-		return FLE_UNKNOWN;		/* behind a prefix it is longer */
+		return FLE_UNKNOWN;		/* with a prefix the call is longer */
 	p->len = 6;
 	return put_call(p, in);
 }
@@ -111,7 +112,7 @@ static int plan_ret(struct fl_patch *p, const struct fl_plan_in *in, size_t len)
 	return 0;
 }
 
-/* Both jumps of a body's entry, which threads may not pass: what `old` does the body does. */
+/* Both jumps of a body's entry. Threads may not pass it: the body does what `old` does. */
 static int put_ways(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	uint8_t *on = p->bytes[FL_ON], *off = p->bytes[FL_OFF];
@@ -139,9 +140,9 @@ static bool is_in_word(uintptr_t at, size_t n)
 	return at % WORD + n <= WORD;
 }
 
-/* NOPs that lead to the entry, the first of which has room for the jump; and the entry's first
- * instruction, which becomes another one by one store. Who comes through the NOPs may stand
- * before any of them. */
+/* The window is NOPs that lead to the entry, the first of which has room for the jump; and the
+ * entry's first instruction, which becomes another one by one store. A thread that comes
+ * through the NOPs may stand before any of them. */
 static int plan_body_before(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	enum { JUMP8 = FL_ARCH_PAD_JUMP_BYTES };
@@ -181,7 +182,8 @@ static int plan_body_ret(struct fl_patch *p, const struct fl_plan_in *in)
 	return 0;
 }
 
-/* As a jump, or as a shorter one, it leads to where the glue is called. */
+/* The first instruction leads to where the glue is called, once it is a jump, or a shorter
+ * one. */
 static int plan_leap(struct fl_patch *p, const struct fl_plan_in *in, uint8_t len,
 		     const unsigned char states[FL_N_STATES][3])
 {
@@ -273,7 +275,8 @@ static int plan_sled(struct fl_patch *p, const struct fl_plan_in *in)
 	return 0;
 }
 
-/* Nobody comes to what is left of it: who has named the call comes anew (moves.c). */
+/* No thread comes to the `syscall` that is left: a thread that has named the call comes anew
+ * (moves.c). */
 static int plan_ask(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	uint8_t asks[X86_ASK_BYTES] = { X86_MOV_EAX, 0, 0, 0, 0, 0x0f, 0x05 };
@@ -345,10 +348,10 @@ void x86_look(struct fl_insn *i, const unsigned char *code, size_t n, uintptr_t 
 	}
 }
 
-/* Where a thread may come to stand that enters state `s` at `from`. */
+/* Where may a thread come to stand that enters state `s` at `from`? */
 static uint16_t starts_of(const struct fl_patch *p, int s, size_t from)
 {
-	enum { BEHIND = 32 };		/* what is long enough is decoded where it is */
+	enum { BEHIND = 32 };		/* so much is decoded without a copy */
 	unsigned char code[FL_ARCH_SITE_MAX + BEHIND] = { 0 };
 	uint32_t seen = 0, open = 1u << from;
 	struct fl_insn i;
@@ -385,9 +388,9 @@ static void find_starts(struct fl_patch *p)
 	x86_note_stretches(p);
 }
 
-/* Can it be armed, and put back, though threads run? What holds for `off` holds
- * for `on`, and for both ways. Of the entry of a body, and of what asks the kernel, threads
- * are held where it cannot be put back, as for a row. */
+/* Can the place be armed, and put back, though threads run? What holds for `off` holds
+ * for `on`, and for both ways. The entry of a body, and an ASK, are rows where they cannot be
+ * put back so: threads are held then. */
 static int check_moves(struct fl_patch *p, enum fl_form form)
 {
 	struct fl_move m[FL_ARCH_MOVES];
@@ -434,8 +437,8 @@ int fl_arch_plan(struct fl_patch *p, const struct fl_plan_in *in, uint64_t *datu
 	return err;
 }
 
-/* What called becomes an instruction that does nothing which is not dead at a call; what
- * left returns. One byte differs; `behind` is the next one, 0 where any may stand. */
+/* A call becomes an instruction that changes only what is dead at a call; a jump becomes a
+ * return. One byte differs; `behind` is the byte after it, 0 where any may stand. */
 static const struct muted {
 	fl_unit calls, is_off, behind;
 } muted[FL_FORM_NONE + 1] = {
@@ -445,7 +448,7 @@ static const struct muted {
 	[FL_FORM_JUMP_POINTER] = { 0xff, X86_RET, 0x25 },
 };
 
-/* How far into the site that byte is, if it is `now`; FLE_UNKNOWN. */
+/* How far into the site that byte is, if it is `now`; else FLE_UNKNOWN. */
 static int find_muted(enum fl_form form, const unsigned char *code, fl_unit now)
 {
 	const struct muted *m = &muted[form];
@@ -472,7 +475,7 @@ bool fl_arch_mutes(enum fl_form form)
 	return muted[form].calls;
 }
 
-/* Each site's branch is a call, or leaves the function. */
+/* 0: each site's branch is a call, or leaves the function. */
 uintptr_t fl_arch_back(enum fl_form form, uintptr_t at)
 {
 	(void)form, (void)at;

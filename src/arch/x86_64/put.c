@@ -1,9 +1,9 @@
 /*
- * put.c - instructions that are put one behind the other, for who makes code of a few of them
- * (access.c, lookup.c, path.c).
+ * put.c - instructions that are put one behind the other, for the files that make code of a
+ * few of them (access.c, lookup.c, path.c).
  *
  * Hides prefixes, ModRM and SIB: %rsp and %r12 as a base need a SIB byte, registers above 7 a
- * bit of REX; and where the stack has grown, which is noted for unwinders.
+ * bit of REX. Hides also where the stack has grown, which is noted for unwinders.
  */
 #include "put.h"
 

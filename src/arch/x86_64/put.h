@@ -30,21 +30,21 @@ struct x86_put {
 		      sizeof((const unsigned char[]){ __VA_ARGS__ }))
 
 void x86_put_bytes(struct x86_put *, const unsigned char *bytes, size_t n);
-/* What has no 32 bits, with its sign, is out of reach. */
+/* Four bytes. A number that does not fit in 32 bits, with its sign, is out of reach. */
 void x86_put_32(struct x86_put *, int64_t v);
 void x86_put_64(struct x86_put *, uint64_t v);
-/* A displacement from behind it, and `behind` bytes more, to `address`. */
+/* A displacement to `address`, counted from `behind` bytes behind the displacement. */
 void x86_put_rel(struct x86_put *, uintptr_t address, size_t behind);
 /* The stack has grown downwards by so many bytes. */
 void x86_put_grown(struct x86_put *, int by);
 
-/* Registers are numbers of 0 to 15: of what stands in ModRM's reg, and in its r/m. */
+/* REX for the registers, 0 to 15, that stand in ModRM's reg, and in its r/m. */
 static inline uint8_t x86_rex_of(unsigned int reg, unsigned int base)
 {
 	return (uint8_t)(X86_REX | (reg & 8 ? X86_REX_R : 0) | (base & 8 ? X86_REX_B : 0));
 }
 
-/* The same, of 64 bits. */
+/* The same for an operation of 64 bits. */
 static inline uint8_t x86_rex_w_of(unsigned int reg, unsigned int base)
 {
 	return x86_rex_of(reg, base) | X86_REX_W;
@@ -66,12 +66,13 @@ void x86_put_pop(struct x86_put *, unsigned int reg);
 /* lea address(%rip),reg */
 void x86_put_lea(struct x86_put *, unsigned int reg, uintptr_t address);
 void x86_put_jmp(struct x86_put *, uintptr_t address);
-/* A jump to `address` if the condition holds, that of a short jump's opcode. */
+/* A jump to `address` if the condition holds; `condition` is a short jump's opcode. */
 void x86_put_if(struct x86_put *, uint8_t condition, uintptr_t address);
-/* The stack pointer below the red zone, and back; flags stay. */
+/* Move the stack pointer below the red zone, and back; flags stay. */
 void x86_put_past_red_zone(struct x86_put *);
 void x86_put_before_red_zone(struct x86_put *);
-/* Flags into %rax, and back: lahf and sahf know all but OF, which 127 + 1 sets (HW15). */
+/* Flags into %rax, and back. lahf and sahf know all flags except OF, which 127 + 1 sets
+ * (HW15). */
 void x86_put_flags_kept(struct x86_put *);
 void x86_put_flags_back(struct x86_put *);
 

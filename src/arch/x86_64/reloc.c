@@ -11,7 +11,7 @@
  *	loop, jrcxz rel8	loop 1f; jmp 2f; 1: jmp rel32; 2:
  *
  * Prefixes stay: bnd, notrack, hints, and 67, which makes jrcxz ask %ecx. An address of 32
- * bits (67) is cut behind the sum with the instruction pointer, so the same sum is right.
+ * bits (67) is cut after the instruction pointer has been added, so the same sum is right.
  * An instruction that would become longer than 15 bytes cannot be moved.
  */
 #include "arch/arch.h"
@@ -47,7 +47,7 @@ static uint8_t condition(const struct fl_insn *i, const unsigned char *code)
 	return (op == 0x0f ? code[i->opcode_at + 1] : op) & 15;
 }
 
-/* `n` bytes stand at `out`; a displacement is what is left. */
+/* `n` bytes stand at `out`; the displacement is still to be put. */
 static size_t put_rel32(unsigned char *out, size_t n, uintptr_t to, uintptr_t target)
 {
 	if (n + 4 > LEN_MAX || !x86_rel32(out + n, to + n + 4, target))
@@ -142,7 +142,7 @@ size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 			out[n++] = 0x0f;
 		out[n++] = (is_far ? JCC32 : JCC8) | (condition(i, code) ^ 1);
 		break;
-	case LOOPED:				/* has no opposite */
+	case LOOPED:				/* its condition has no opposite */
 		out[++n] = is_far ? 5 : 2;
 		out[++n] = is_far ? X86_JMP : X86_JMP8;
 		n++;
@@ -165,8 +165,8 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 	return x86_branch(out, op, at, to) ? FL_ARCH_BRANCH_BYTES : 0;
 }
 
-/* nop; the jump; nothing up to the look-up. As a jump the NOP leads there: its second byte
- * is 31 (plan.c). */
+/* nop; the jump; nothing up to the look-up. When the NOP has become a jump it leads to the
+ * look-up, because its second byte is 31 (plan.c). */
 static size_t put_switch(unsigned char *out, const unsigned char *code, size_t len)
 {
 	static const unsigned char nop[] = { 0x0f, FL_ARCH_SWITCH_BYTES - 2, 0x00 };
@@ -180,9 +180,9 @@ static size_t put_switch(unsigned char *out, const unsigned char *code, size_t l
 }
 
 /*
- * Flags are live, and what is below the stack pointer: the glue's call is made below that.
- * As a jump by 0 the first instruction leads on (plan.c). Of the flags DF is nobody's here,
- * lahf and sahf know all others but OF: 127 + 1 overflows, 127 + 0 does not (HW15).
+ * Flags are live, and so is what is below the stack pointer: the glue is called below that.
+ * When the first instruction is a jump by 0 it leads on (plan.c). DF is not touched. lahf and
+ * sahf know all other flags except OF: 127 + 1 overflows, 127 + 0 does not (HW15).
  */
 static const unsigned char point[] = {
 	X86_JMP8, 29,					/* jmp past all of it */

@@ -1,14 +1,14 @@
 /*
  * resume.c - where a signal has found a thread, and how it goes on.
  *
- * Hides how a system call looks from a signal's context: the kernel keeps its
- * number to itself, so it is read from the code, where nearly every call is
+ * Hides how a system call looks from a signal's context: the kernel keeps the
+ * call's number to itself, so it is read from the code, where nearly every call is
  *
  *	b8 nn nn 00 00		mov $number,%eax
  *	0f 05			syscall
  *
- * A byte before it that would make the mov another one (`41 b8`: to %r8d) is
- * taken for that; such a call cannot be told.
+ * A byte before these that would make another mov of it (`41 b8`: to %r8d) is
+ * taken for such a prefix; this call cannot be told.
  */
 #include <errno.h>
 #include <ucontext.h>
@@ -72,7 +72,7 @@ bool fl_arch_interrupted(const void *uc, struct fl_call *c)
 {
 	static const int args[6] = { REG_RDI, REG_RSI, REG_RDX, REG_R10, REG_R8, REG_R9 };
 
-	/* the instruction leaves the address behind it in %rcx */
+	/* syscall leaves the address behind itself in %rcx */
 	if (reg(uc, REG_RAX) != (uint64_t)-EINTR || reg(uc, REG_RCX) != reg(uc, REG_RIP))
 		return false;
 	c->number = number_before((const uint8_t *)reg(uc, REG_RIP));
@@ -92,11 +92,11 @@ void fl_arch_call_again(void *uc, const struct fl_call *c)
 /* ---- frames of signals --------------------------------------------------------- */
 
 /*
- * What the kernel puts on a stack for a handler, from the lowest address on:
+ * What the kernel puts on a stack for a handler, from the lowest address on, in bytes:
  *
  *	8	where the handler returns to
  *	40	of the context: flags, link, stack
- *	184	registers, the pc the 17th; the 19th has the segments
+ *	184	registers: the 17th is the pc, the 19th has the segments
  *	8	where vector registers lie, which is right above all this
  */
 struct kernel_frame {
@@ -106,7 +106,7 @@ _Static_assert(sizeof(struct kernel_frame) == FL_ARCH_FRAME_BYTES &&
 	       offsetof(struct kernel_frame, registers[REG_RIP]) - 8 ==
 	       offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), "it is the kernel's");
 
-enum { BEHIND_FRAME = 192, BEHIND_MOST = 512 };	/* of the rest, and of siginfo_t */
+enum { BEHIND_FRAME = 192, BEHIND_MOST = 512 };	/* the rest, and siginfo_t */
 
 uint64_t fl_arch_frame_mark(void)
 {
@@ -126,7 +126,7 @@ uintptr_t fl_arch_frame_of_pc(uintptr_t pc_at)
 	return pc_at - offsetof(struct kernel_frame, registers[REG_RIP]);
 }
 
-/* A copy of one elsewhere has its vector registers not above itself. */
+/* The vector registers of a copied frame do not lie right above the copy. */
 bool fl_arch_frame(struct fl_signal_frame *out, const void *bytes, uintptr_t at)
 {
 	const struct kernel_frame *f = bytes;

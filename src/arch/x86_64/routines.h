@@ -6,15 +6,15 @@
  * the flags are theirs. BARE routines stand at a function's entry or exit: only %r11 and
  * the flags are dead there, nothing lies below the stack pointer, and all else is put
  * back. BODY routines stand in a second body, where %r11 is live, too: their glue has put
- * it on the stack, below the way back. No routine touches a vector register but those that
- * call a function of the program's own, which save every one that may carry an argument or
- * result.
+ * %r11 on the stack, below the way back. The only routines that touch vector registers are
+ * those that call a function of the program's own: they save each one that may carry an
+ * argument or a result.
  *
  * THE SHORT PATH (RECORDS)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
  *	   2 and 4 leads to the long path, so a handler may enqueue at any point, and
- *	   fork: the child finds no slot then. It is not begun again: who is stepped
- *	   through would never come to its end
+ *	   may fork: the child finds no slot then. The sequence is not begun again: a
+ *	   thread that is stepped would never come to its end
  *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
  *	3  store the record at p
  *	4  slot->ptr = p + 16: the commit. x86-TSO keeps 3 before 4 (HW5), so a
@@ -35,8 +35,8 @@
 	.cfi_adjust_cfa_offset -8
 	.endm
 
-/* Of a BARE routine, \kept 0, or a BODY one, 8: what lies below the way back at its begin.
- * It ends; what stands behind it is come to with \saved bytes more. */
+/* \kept: the bytes below the way back where a routine begins: BARE 0, BODY 8. BARE_RETURN ends
+ * the routine; the code behind it is entered with \saved bytes more on the stack. */
 	.macro	BARE_FUNC name, kept, align=5
 FUNC \name, \align
 	.cfi_adjust_cfa_offset \kept
@@ -50,9 +50,9 @@ FUNC \name, \align
 	.cfi_adjust_cfa_offset \kept + \saved
 	.endm
 
-/* A sequence begins that changes the thread's own slot: \slot, of \tls, or it goes to \long.
- * \a is scratch, \b holds the rseq offset afterwards. It ends at .Lend\id, and goes on at
- * .Labort\id where it was interrupted: both are the caller's. */
+/* Begin a sequence that changes the thread's own slot. \slot becomes that of \tls; without a
+ * slot the code goes to \long. \a is scratch, \b holds the rseq offset afterwards. The sequence
+ * ends at .Lend\id, and goes on at .Labort\id where it was interrupted: the caller has both. */
 	.macro	BEGIN_IN_SLOT id, slot, a, b, long, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
 	mov	fl_rseq_at(%rip), \b
@@ -80,10 +80,10 @@ FUNC \name, \align
 	RSEQ_ABORT .Labort\@, \long
 	.endm
 
-/* Add one to the counter of probe %r11, which has one, or go to \long; the sign says that
- * it was the last of a block. One instruction on memory, so a signal sees it done or not
- * begun; in a sequence, so that a child of fork that comes before it looks for its slot
- * anew. \b holds the rseq offset afterwards. */
+/* Add one to the counter of probe %r11, which must have one, or go to \long; the sign says that
+ * the count was the last of a block. The addition is one instruction on memory, so a signal
+ * sees it done or not begun. It is in a sequence, so that a child of a fork that comes before
+ * the addition looks for its slot anew. \b holds the rseq offset afterwards. */
 	.macro	COUNT a, b, long
 	BEGIN_IN_SLOT \@, \a, \a, \b, \long
 	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
@@ -91,7 +91,7 @@ FUNC \name, \align
 	RSEQ_ABORT .Labort\@, \long
 	.endm
 
-/* The same of any probe, without a sequence. */
+/* The same for any probe, without a sequence; one without a counter goes to \long, too. */
 	.macro	COUNT_PLAINLY a, long
 	LOAD_SLOT \a
 	test	\a, \a
@@ -101,11 +101,12 @@ FUNC \name, \align
 	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
 	.endm
 
-/* A probe, at stack pointer \sp, of a function whose calls are counted, but some may be
- * timed and open. Falls through where none of this thread can end here, nor has this call
- * begun in one of them: none is open, or it stands below the innermost, whose exit is not
- * there. Where that is not known to \inner, else to \long. A call of ten ticks does not
- * hide more than two loads, one behind the other. */
+/* A probe, at stack pointer \sp, of a function whose calls are counted; some of these may be
+ * timed, and open. Falls through where this place is in no timed call's machine frame, and
+ * cannot end a timed call of this thread: none is open, or \sp is below the innermost one, and
+ * the exit of that call is not here. Where its exit may be here, although \sp is below, goes to
+ * \inner; else to \long. A call of ten ticks does not hide more than two loads, one behind the
+ * other. */
 	.macro	BELOW_TIMED a, b, b32, sp, timed, function_of, long, inner
 	mov	\timed@gottpoff(%rip), \a
 	cmp	\sp, %fs:(\a)
@@ -117,7 +118,7 @@ FUNC \name, \align
 	.endm
 
 #define FENCE lfence
-/* \fence: FENCE, once all before it has been executed (HW13); or nothing. */
+/* The clock into %rax. \fence: FENCE, so that all before has been executed (HW13); or none. */
 	.macro	TICKS fence
 	\fence
 	rdtsc
@@ -147,7 +148,7 @@ FUNC \name, \align
 	BACK	%rax
 	.endm
 
-/* In between the stack pointer may be anything: who unwinds finds %rbp all the same. */
+/* Between the two the stack pointer may be anything: an unwinder goes by %rbp. */
 	.macro	BEGIN_FRAME
 	SAVE	%rbp
 	.cfi_rel_offset %rbp, 0
@@ -195,7 +196,7 @@ FUNC \name, \align
 	.endif
 	.endm
 
-/* Masks lie above. */
+/* Masks lie above the vectors. */
 	.macro	EACH_MASK op, n, store
 	.if	\n > 16
 	.irp	i, 0, 1, 2, 3, 4, 5, 6, 7
@@ -233,7 +234,7 @@ END fl_\conv\()_\name
 /* ---- what counts, and what records ------------------------------------------- */
 
 /* A record takes five registers, which are kept and come back (40 bytes): the time is in %rax,
- * the stack pointer in %rdx. Where a ring has no room to(id, time, stack pointer) is called. */
+ * the stack pointer in %rdx. A ring without room: to(id, time, stack pointer) is called. */
 	.macro	BEGIN_BARE_RECORD kept, fence
 	SAVE	%rax
 	SAVE	%rdx
@@ -288,8 +289,8 @@ BARE_FUNC fl_\conv\()_\name\()_long, \kept
 END fl_\conv\()_\name\()_long
 	.endm
 
-/* NAME: a record with time, behind a fence if one is given. The long path, and where the kernel
- * has no rseq the only one (NAME_long): to(id, time, stack pointer). */
+/* NAME: a record with time, behind a fence if one is given. The long path calls to(id, time,
+ * stack pointer); where the kernel has no rseq it is the only path (NAME_long). */
 	.macro	RECORDS name, to, fence
 FUNC fl_abi_\name
 	TICKS	\fence
@@ -329,8 +330,9 @@ BARE_FUNC fl_\conv\()_\name, \kept
 END fl_\conv\()_\name
 	.endm
 
-/* NAME: a record with time in the thread's rings of both recorders. Where the first has no
- * room to(id, time, stack pointer) does all; where the second has none to_second() the rest. */
+/* NAME: a record with time in the thread's rings of both recorders. Where the first ring has no
+ * room, to(id, time, stack pointer) does all; where the second has none, to_second() does the
+ * rest. */
 	.macro	RECORDS_IN_TWO name, to, to_second
 FUNC fl_abi_\name
 	TICKS
@@ -391,9 +393,9 @@ BARE_FUNC fl_\conv\()_\name\()_long, \kept
 END fl_\conv\()_\name\()_long
 	.endm
 
-/* NAME: one more in the probe's counter. Of a thread without a slot: to(id); at the end of
- * a block: full(id), which NAME_full is, too. NAME_long: of any probe, with a counter or
- * without, and where the kernel has no rseq. */
+/* NAME: one more in the probe's counter. A thread that has no slot, or was interrupted, calls
+ * to(id); at the end of a block full(id) is called, which NAME_full is, too. NAME_long: for any
+ * probe, with a counter or without, and where the kernel has no rseq. */
 	.macro	COUNTS name, to, full
 FUNC fl_abi_\name, 6			/* in one line of the cache: up to half a ns */
 	COUNT	%rsi, %rdi, .Labi_\name
@@ -451,8 +453,8 @@ BARE_FUNC fl_\conv\()_\name, \kept
 END fl_\conv\()_\name
 	.endm
 
-/* NAME: as \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or
- * to(id, stack pointer), which NAME_long is. */
+/* NAME: \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or NAME_long,
+ * which is to(id, stack pointer). */
 	.macro	COUNTS_BELOW name, below, timed, function_of, to, inner
 FUNC fl_abi_\name
 	BELOW_TIMED %rsi, %rcx, %ecx, %rsp, \timed, \function_of, fl_abi_\name\()_long, \
@@ -507,8 +509,9 @@ END fl_\conv\()_\name
 	.endm
 
 /* NAME: to(id, who called, stack pointer). %rsi is what the compiler passes as the call
- * site: where the function that begins returns to. Of an inlined one, where the function
- * it is part of does. At a function's entry its way back lies above that of the glue. */
+ * site: the address to which the function that begins returns; for an inlined function, the
+ * address to which the function around it returns. At a function's entry its way back lies
+ * above that of the glue. */
 	.macro	CALLS_FROM name, to
 FUNC fl_abi_\name
 	mov	%r11d, %edi
@@ -545,7 +548,7 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	mov	80 + \kept(%rsp), %rsi
 	lea	72 + \kept(%rsp), %rdx
 	CALL_ALIGNED \first
-	test	%eax, %eax			/* what is put back leaves the flags */
+	test	%eax, %eax			/* pops leave the flags */
 	RESTORE_SCRATCH
 	BACK	%r11
 	je	.L\conv\()_\name
@@ -555,8 +558,9 @@ BARE_FUNC fl_\conv\()_\name, \kept
 END fl_\conv\()_\name
 	.endm
 
-/* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
- * \then is, which finds all as it was. *then_bare, *then_body say where that is. */
+/* NAME: first(id, who called, stack pointer), as CALLS_FROM. Where first() returns not 0 the
+ * routine \then comes next, and finds all as it was. *then_bare and *then_body are its
+ * addresses for the other conventions. */
 	.macro	CALLS_BEFORE name, first, then, then_bare, then_body
 FUNC fl_abi_\name
 	SAVE	%r11
@@ -575,8 +579,8 @@ END fl_abi_\name
 
 /* ---- what makes room ------------------------------------------------------------- */
 
-/* NAME: to(n), of which access.c has put n on the stack; every register stays, and the flags
- * but those of a comparison: ZF where it is false. Takes n off. */
+/* NAME: to(n); access.c has put n on the stack, and NAME takes it off. Every register stays.
+ * Flags are those of a comparison: ZF where to() returns false. */
 	.macro	MAKES_ROOM name, to
 FUNC \name
 	pushf
@@ -599,8 +603,8 @@ END \name
 
 /* ---- what asks ----------------------------------------------------------------- */
 
-/* Where the ASKS in this file go with a call of another function: to(id, its function,
- * stack pointer). NAME: to nobody with one of the probe's. */
+/* Where each ASKS in this file goes with a call of another function: to(id, that function,
+ * stack pointer). NAME: a call of the probe's own function goes nowhere. */
 	.macro	ASKS_OTHERS name, asked, to
 FUNC fl_ask_\name
 	mov	\asked(%rip), %rax
@@ -618,7 +622,7 @@ END fl_ask_\name
 	.cfi_endproc
 	.endm
 
-/* NAME: a call whose first argument is (*asked)[id] goes on as usual. */
+/* NAME: a call whose first argument is (*asked)[id] goes on to the usual NAME. */
 	.macro	ASKS name, asked
 FUNC fl_ask_\name
 	mov	\asked(%rip), %rax
@@ -631,9 +635,9 @@ END fl_ask_\name
 /* ---- paths ----------------------------------------------------------------------- */
 
 /*
- * What second bodies call by arch/x86_64/aside.c, with a struct fl_path_tell in %rax. All
- * registers but that stay, and the flags. Behind PATH_BEGIN 184 bytes lie below the stack
- * pointer of the function that has the body: 136 of aside.c, the way back, 40 of these.
+ * Second bodies call these routines by arch/x86_64/aside.c, with a struct fl_path_tell in %rax.
+ * All other registers stay, and so do the flags. Behind PATH_BEGIN 184 bytes lie below the
+ * stack pointer of the function that has the body: 136 of aside.c, the way back, 40 of here.
  */
 	.macro	PATH_BEGIN name
 FUNC \name
@@ -672,15 +676,16 @@ FUNC \name
 .Lframe\@:
 	.endm
 
-/* Is the last frame of paths this call's? It is at %fs:(%rax). */
+/* Is the last frame of paths, which is at %fs:(%rax), this call's? Else go to \cold. */
 	.macro	PATH_MINE cold
 	mov	%fs:(%rsi), %rax
 	cmp	%rdx, %fs:FL_PATH_OWNER(%rax)
 	jne	\cold
 	.endm
 
-/* Of what pushf has put there the direction alone, as other flags are kept (PATH_BEGIN): by
- * popf the trap flag of who is stepped through would stay when that ends. %rax is scratch. */
+/* Put back only the direction of what pushf has put on the stack: PATH_BEGIN keeps the other
+ * flags. With popf the trap flag of a thread that is stepped would stay when the stepping ends.
+ * %rax is scratch. */
 	.macro	BACK_DIRECTION
 	BACK	%rax
 	test	$0x400, %eax
@@ -689,7 +694,7 @@ FUNC \name
 .Lup\@:
 	.endm
 
-/* to(%rcx, %rdx), and out. */
+/* Call to(%rcx, %rdx), and return. */
 	.macro	PATH_COLD to
 	pushf
 	.cfi_adjust_cfa_offset 8
@@ -710,10 +715,10 @@ FUNC \name
 	.endm
 
 /*
- * One more in the cell (%rax) of the record %r8, or in the one beside it, or in the first of
- * them that is nobody's; or, if both are others', to \others. In a sequence, whose end it is: a
- * handler that takes the cell leads to a record instead, and a kill leaves a cell that is
- * nobody's, or its own, with a count.
+ * Count the record %r8 in the cell (%rax) or in the cell beside it: in the one that is the
+ * record's, else in the first one that is nobody's. If both are other records', go to \others.
+ * This is the end of a sequence: if a handler takes the cell, a record is made instead; a kill
+ * leaves a cell that is nobody's, or one that is the record's, and has a count.
  */
 	.macro	COUNT_IN_CELL id, others
 	cmp	%r8, FL_PATH_CELL_KEY(%rax)
@@ -734,8 +739,8 @@ FUNC \name
 .Lend\id:
 	.endm
 
-/* The path of the number %edx is counted in its cell, or there is a record of it. Keeps %rcx.
- * Without restartable sequences by put alone: put(probe, number). */
+/* Count the path of the number %edx in its cell, or make a record of it. Keeps %rcx. Without
+ * restartable sequences only put(probe, number) does this. */
 	.macro	PATH_PUT put
 	SAVE	%r8
 	cmpq	$0, fl_rseq_at(%rip)
@@ -750,7 +755,7 @@ FUNC \name
 	mov	16(%rcx), %eax
 	add	%edx, %eax
 	cmpl	$FL_PATH_CELLS, 16(%rcx)
-	jae	.Lown\@			/* cells of its function's alone */
+	jae	.Lown\@			/* cells of this function alone */
 	and	$FL_PATH_CELLS - 1, %eax
 .Lown\@:
 	shl	$4, %eax
@@ -796,8 +801,9 @@ FUNC \name
 	RSEQ_ABORT .Labortcell\@, .Llong\@
 	.endm
 
-/* %edx: the number of the path whose sum is %edi before it ends. A sum that is no path's is of
- * parts of some (path.c). Where a function has cells of its own it is one of their bytes. */
+/* %edx: the number of the path whose sum was %edi before its last part. A sum that is no path's
+ * number is made of parts of several paths (path.c). Where a function has cells of its own its
+ * sums are in bytes of these. */
 	.macro	PATH_NUMBER cold
 	add	4(%rcx), %edi
 	cmp	20(%rcx), %edi
@@ -821,7 +827,7 @@ FUNC \name
 	mov	%eax, %fs:FL_PATH_SUM(%rsi)
 	.endm
 
-/* The last frame is nobody's, and then no more: a handler may come between. */
+/* First the last frame becomes nobody's, then it is gone: a handler may come in between. */
 	.macro	PATH_POP
 	mov	fl_path@gottpoff(%rip), %rsi
 	mov	%fs:(%rsi), %rax

@@ -1,8 +1,9 @@
 /*
  * rseq.h - private to arch/x86_64/, for assembly: functions, restartable sequences.
  *
- * A thread arms a sequence by naming its descriptor in its rseq area (OS5). A signal or a
- * preemption between start and end then goes on at `abort`, and nothing is armed any more.
+ * A thread arms a sequence: it stores the address of the sequence's descriptor in its rseq area
+ * (OS5). If a signal or a preemption comes between start and end, the thread goes on at
+ * `abort`, and no sequence is armed any more.
  */
 #define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
 
@@ -20,7 +21,7 @@
 	.size	\name, . - \name
 	.endm
 
-/* The descriptor the kernel reads: start, length, abort address. */
+/* The descriptor that the kernel reads: start, length, abort address. */
 	.macro	RSEQ_DESCRIPTOR name, start, end, abort
 	.pushsection .data.rel.ro.rseq, "aw", @progbits
 	.p2align 5
@@ -33,7 +34,7 @@
 /* Where the kernel goes when the sequence was interrupted. */
 	.macro	RSEQ_ABORT name, again
 	.subsection 1
-	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is no code */
+	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is its operand */
 	.long	RSEQ_SIGNATURE
 \name:
 	jmp	\again

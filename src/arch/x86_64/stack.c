@@ -1,9 +1,10 @@
 /*
  * stack.c - what an instruction does with the stack pointer.
  *
- * Hides which instructions are known. Compilers move it by push, pop, and an addition of a
- * number, and touch what lies at a distance from it. Of all else that has to do with it
- * nothing is known: it may be kept in a register, from which anything on the stack is in reach.
+ * Hides which instructions are known. Compilers move the stack pointer by push, pop, and an
+ * addition of a number, and touch what lies at a distance from it. All other instructions that
+ * name the stack pointer are not known: they may keep it in a register, from which anything on
+ * the stack is in reach.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -13,7 +14,7 @@ enum { REX = 0x40, REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, SP = 4, WORD = 8 
 struct parts {
 	const unsigned char *op;	/* the opcode's first byte */
 	uint8_t rex;
-	bool has_prefix;		/* another one */
+	bool has_prefix;		/* one that is not REX */
 };
 
 static bool names_pointer(const struct parts *p)
@@ -21,7 +22,7 @@ static bool names_pointer(const struct parts *p)
 	return (p->op[0] & 7) == SP && !(p->rex & REX_B);
 }
 
-/* push and pop of a register, push of a number. False: it is another one. */
+/* push and pop of a register, push of a number. False: it is another instruction. */
 static bool use_by_word(struct fl_needs *n, const struct parts *p)
 {
 	uint8_t op = p->op[0];
@@ -72,7 +73,7 @@ static bool has_group(const struct parts *p)
 	       op == 0xfe;
 }
 
-/* It has ModRM, and this names the stack pointer as base alone. */
+/* Does the instruction's ModRM name the stack pointer as a base, and as nothing else? */
 static bool is_based(const struct parts *p)
 {
 	const unsigned char *m = p->op + (p->op[0] == 0x0f ? 2 : 1);

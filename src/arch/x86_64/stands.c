@@ -1,5 +1,5 @@
 /*
- * stands.c - what stands at an address: a landing pad, bytes that fill up, a call that
+ * stands.c - what stands at an address: a landing pad, bytes that fill a gap, a call that
  * returns there, a stub of the linker's.
  */
 #include "arch/arch.h"
@@ -35,7 +35,7 @@ static bool is_indirect(const unsigned char *p, size_t n)
 	return i.len == n && i.cls == FL_INSN_CALL && p[i.opcode_at] == 0xff;
 }
 
-/* May such a call end at `p`? */
+/* May an indirect call end at `p`? */
 static bool may_end_indirect(const unsigned char *p)
 {
 	static const uint8_t sizes[] = { 2, 3, 4, 6, 7 };

@@ -2,8 +2,8 @@
  * syscall.S - the kernel's own calling convention on x86-64.
  *
  * Three routines for os/: any system call, the return from a signal handler,
- * and the first steps of a thread the C library does not know. They touch no
- * register but those the C convention lets them, and no vector register.
+ * and the first steps of a thread that the C library does not know. They touch only
+ * registers that the C convention lets them touch, and no vector register.
  */
 #include <asm/unistd.h>
 
@@ -29,9 +29,9 @@ fl_arch_syscall:
 	.size	fl_arch_syscall, . - fl_arch_syscall
 
 /*
- * The restorer of our signal handlers. Unwinders and debuggers know a signal
- * frame by exactly these bytes (48 c7 c0 0f 00 00 00 0f 05) where there is no
- * unwind table, so there is none; the nop keeps pc - 1 out of the routine above.
+ * The restorer of our signal handlers. Where there is no unwind table, unwinders and
+ * debuggers know a signal frame by exactly these bytes (48 c7 c0 0f 00 00 00 0f 05). So
+ * there is no table; the nop keeps pc - 1 out of the routine above.
  */
 	.balign	16
 	nop
@@ -78,7 +78,7 @@ fl_arch_thread:
 2:	xor	%edi, %edi
 	mov	$__NR_exit, %eax
 	syscall
-	pause				/* where even this is denied */
+	pause				/* where even exit is denied */
 	jmp	2b
 	.cfi_endproc
 	.size	fl_arch_thread, . - fl_arch_thread

@@ -1,6 +1,6 @@
 /*
- * tramp.S - restartable sequences that C calls: a switch, and what changes the thread's own
- * slot, in the way of the routines (routines.h).
+ * tramp.S - restartable sequences that C calls: one makes a switch, the others change the
+ * thread's own slot in the way of the routines (routines.h).
  */
 #include "arch/layout.h"
 #include "arch/x86_64/rseq.h"
@@ -11,8 +11,8 @@
 	.text
 
 /* enum fl_flipped fl_arch_flip_unless(const uint32_t *held, const struct fl_flip *f,
- * int state, enum fl_flip_when): what is loaded is loaded in the sequence, so it is
- * still so when the byte is stored. */
+ * int state, enum fl_flip_when): all that is looked at is loaded in the sequence, so it still
+ * holds when the byte is stored. */
 FUNC fl_arch_flip_unless
 	RSEQ_DESCRIPTOR .Lflip_cs, .Lflip_start, .Lflip_end, .Lflip_abort
 	mov	fl_rseq_at(%rip), %r8
@@ -42,9 +42,9 @@ FUNC fl_arch_flip_unless
 	RSEQ_ABORT .Lflip_abort, .Lflip_arm
 END fl_arch_flip_unless
 
-/* What C calls to change the thread's own slot, as one sequence; false where the thread has
- * none, and where it was interrupted, and has not come to its end. \slot: it is in there.
- * \tls: whose. */
+/* A function that C calls to change the thread's own slot, as one sequence; false where the
+ * thread has no slot, or was interrupted before the sequence had come to its end. \slot: the
+ * register that has the slot. \tls: where the thread finds it. */
 	.macro	OWN_SEQUENCE name, slot, tls=fl_tls_slot
 	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .L\name\()_abort
 	mov	fl_rseq_at(%rip), %r8
@@ -87,9 +87,9 @@ FUNC fl_arch_put_pair
 	ret
 END fl_arch_put_pair
 
-/* For one channel, of which \tls has the slot; names differ by \one, \add and \block. */
+/* The functions for one channel, whose slot \tls has; \one, \add and \block make the names. */
 	.macro	OWN_PATHS tls, put, one, add, block
-/* bool put(const void *record): the same for one. */
+/* bool put(const void *record): the short path for one record. */
 FUNC \put
 	mov	(%rdi), %rax
 	mov	8(%rdi), %rdx

@@ -13,7 +13,8 @@ static uint64_t enabled_state(void)
 	return (uint64_t)hi << 32 | lo;
 }
 
-/* CPUID leaves 1 and 7: does the CPU have it, and does the kernel save it? */
+/* CPUID leaves 1 and 7, and XCR0: does the CPU have such registers, does the kernel save
+ * them? */
 unsigned int fl_arch_vectors(void)
 {
 	enum { XMM_YMM = 0x6, ZMM = 0xe6 };	/* XCR0 bits, SDM vol 1 13.3 */

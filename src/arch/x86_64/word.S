@@ -2,15 +2,15 @@
  * word.S - one word of flick/channel.h: the producer's short path.
  *
  * Loading ptr, writing the word and storing ptr are a restartable sequence: a handler
- * that interrupts it may enqueue, and the word goes in behind what it enqueued. An
- * interrupted word takes the slow path, so that who steps through this gets on.
+ * that interrupts it may enqueue, and the word goes in behind what the handler enqueued. An
+ * interrupted word takes the slow path, so that a thread that is stepped gets on.
  *
- * What is counted here are loads and stores: they are what a word costs (bench/README.md).
- * So the sequence is named in the thread's rseq area once, and not for each word: the
- * kernel forgets the name only where it has interrupted the thread. That it is there is
- * looked at inside the sequence: whoever finds it is not interrupted from then on to the
- * end. The line 2 KiB on is fetched to be written; behind a chunk's end it is another's,
- * which loses it for a moment, and behind the ring's nothing need be there.
+ * Loads and stores are what a word costs (bench/README.md), so there are few of them. The
+ * sequence is named in the thread's rseq area once, and not for each word: the kernel forgets
+ * the name only where it has interrupted the thread. The look whether the name is there is
+ * inside the sequence: a thread that finds it has not been interrupted when it comes to the
+ * end. The line 2 KiB on is fetched to be written. Behind a chunk's end the line is another
+ * thread's, which loses it for a moment; behind the ring's end nothing need be there.
  *
  * The store of ptr commits. x86-TSO keeps the word before it (HW5), so who sees the new
  * ptr sees the word: pairs with (F) in channel/public-take.c.
@@ -23,9 +23,10 @@
 
 	.text
 
-/* void flick_channel_putN(struct flick_channel *, uintN_t). Behind the store that names the
- * sequence stands its first instruction: who steps through is interrupted there. Where
- * there is no rseq, 0 is where the thread's own address stands, no sequence's name. */
+/* void flick_channel_putN(struct flick_channel *, uintN_t). The sequence's first instruction
+ * stands right behind the store that names the sequence: there a thread that is stepped is
+ * interrupted. Without rseq the look is at %fs:0. The thread's own address stands there, which
+ * is no sequence's name. */
 	.macro	PUT bits, bytes, word
 	RSEQ_DESCRIPTOR .Lcs\bits, flick_channel_put\bits, .Lend\bits, .Labort\bits
 FUNC fl_arm_put\bits
