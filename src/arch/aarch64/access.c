@@ -1,6 +1,6 @@
 /*
- * access.c - what a body would tell of accesses to memory: nothing yet. No function's
- * accesses are known (fl_arch_operands()), so none of this is called (FL_ARCH_TELLS).
+ * access.c - bodies tell nothing yet of accesses to memory, and of paths. No instruction's
+ * accesses are known (fl_arch_operands()), so nobody calls these (FL_ARCH_TELLS).
  */
 #include "arch/arch.h"
 

@@ -1,14 +1,15 @@
 /*
  * count.c - a glue that counts by itself.
  *
- * The way to the routine and back takes longer than the count. So the glue makes it while its
- * mask says so, in a restartable sequence, since three instructions on memory are not one
- * (routines.h, COUNT). It has x16 and x17, and touches no flags, so it is one for all
- * conventions; where these two are live they are put on the stack first.
+ * The way to the routine and back takes longer than the count. So the glue counts by itself
+ * while its mask says so. It does so in a restartable sequence, because three instructions on
+ * memory are not one (routines.h, COUNT). It uses x16 and x17 and touches no flags, so all
+ * conventions have the same glue; where these two are live they are put on the stack first.
  *
- * The mask is which word of the thread's own leads to its slot: fl_tls_slot where the glue
- * counts, else one that leads to no slot in any thread (rseq.c). So a glue that does not count
- * is one of a thread without a slot, and no instruction is the mask's alone.
+ * The mask says which word of the thread's own leads to its slot: fl_tls_slot where the glue
+ * counts, otherwise a word that leads to no slot in any thread (rseq.c). So a glue that does
+ * not count behaves as in a thread without a slot, and no instruction is needed for the mask
+ * alone.
  *
  *	[stp x16, x17, [sp, #-16]!]
  *	mrs x17, tpidr_el0
@@ -18,15 +19,15 @@
  *	ldr x17, [x17, x16]
  *	ldr x17, [x17, own]		the slot's counters, or 0
  *	cbz x17, cold
- *	[add x17, x17, counter & ~4095]	of a probe with a high number
- *	ldr w16, [x17, counter]		its upper half
+ *	[add x17, x17, counter & ~4095]	for a probe with a high number
+ *	ldr w16, [x17, counter]		the counter's upper half
  *	add w16, w16, #1 << 21
  *	str w16, [x17, counter]		its end: the commit
  *	tbnz w16, #31, full		the block is full
  *	[ldp x16, x17, [sp], #16]
  *	ret
  *	signature			where an interrupted sequence goes on:
- * cold: adrp x17, go			as a glue that does not count
+ * cold: adrp x17, go			as a plain glue
  *	ldr x17, [x17, go]
  *	b 1f
  * full: adrp x17, full
@@ -34,7 +35,7 @@
  * 1:	movz w16, #id			movk
  *	br x17
  *
- * and with the two on the stack, in the way of a glue that keeps them (glue.c):
+ * With these two on the stack the glue goes on in the way of a glue that keeps them (glue.c):
  *
  * 1:	str x30, [sp, #24]
  *	movz w16, #id			movk
@@ -43,7 +44,7 @@
  *	ldr x30, [sp, #8]
  *	ret
  *
- * To one of a pad or sled no call leads: in place of its ret it goes on there, b back, and
+ * No call leads to the glue of a pad or sled. In place of the ret above it has b back, and
  *
  * 1:	str x30, [sp, #-16]!
  *	movz w16, #id			movk
@@ -51,29 +52,29 @@
  *	ldr x30, [sp], #16
  *	b back
  *
- * The descriptor, cs, is all of the other part.
+ * The other part of the glue is the descriptor, cs, and nothing else.
  *
- * Where no sequence can be armed, and one instruction adds to memory (FEAT_LSE), it is that:
+ * Where no sequence can be armed, and one instruction adds to memory (FEAT_LSE), the glue is:
  *
  *	mrs x17, tpidr_el0
  *	ldr x16, mask			adrp, ldr
  *	ldr x17, [x17, x16]
  *	ldp x17, x16, [x17, own]	the slot's counters, or 0; what one count adds
  *	cbz x17, cold
- *	[add x17, x17, counter & ~4095]	of a probe with a high number
- *	add x17, x17, counter		its upper half
- *	ldadd w16, w16, [x17]		the commit; what it was
- *	tbnz w16, #31, full		it was full
+ *	[add x17, x17, counter & ~4095]	for a probe with a high number
+ *	add x17, x17, counter		the counter's upper half
+ *	ldadd w16, w16, [x17]		the commit; w16 is what the counter was
+ *	tbnz w16, #31, full		the block was full
  *	ret
  *
  * WHY	A handler comes before the commit or behind it, so its own counts, and those of
  *	other ways, are neither lost nor taken back. The mark of a full block is found by the
- *	count behind the one that made it: that block has one more, and till then the sum is
- *	the same (fl_count_of()). A thread that is closed meanwhile, or whose slot is, adds to
- *	memory that stays mapped. A handler that forks between the load of `own` and the
- *	commit leaves its child the slot of the parent: that call is counted twice there, as
- *	by the routine that serves where there is no sequence (OS5, way out). So where one can
- *	be armed it is.
+ *	count after the one that made the mark: that block has one more, and until then the
+ *	sum is the same (fl_count_of()). A thread that is closed meanwhile, or whose slot is,
+ *	adds to memory that stays mapped. A handler that forks between the load of `own` and
+ *	the commit leaves its child the slot of the parent: that call is counted twice there.
+ *	The routine that serves where there is no sequence does the same (OS5, way out). So a
+ *	sequence is armed wherever one can be.
  */
 #include "arch/arch.h"
 #include "arch/layout.h"
@@ -150,13 +151,13 @@ static void store_own(struct code *c, intptr_t offset)
 	add(c, near ? a64_stur(A, B, (int)offset) : a64_str(A, B, (unsigned int)offset));
 }
 
-/* What branches on to what is written next. */
+/* The branch at index `from` leads to what is written next. */
 static void lead_here(struct code *c, size_t from, unsigned int bits)
 {
 	c->in_reach &= a64_field(&c->w[from], 4 * (int64_t)(c->n - from), bits, 5);
 }
 
-/* To where the function goes on. */
+/* Go back to where the function goes on. */
 static void add_end(struct code *c, const struct fl_doing_glue *g)
 {
 	uint32_t w = A64_W_RET;
@@ -171,8 +172,8 @@ struct hot {
 	size_t start, end, cold, full;
 };
 
-/* x17 is where the counters are; what is left of the way to this one, of which an instruction
- * takes so much. */
+/* x17 is where the counters are. Move it so near to this counter that an instruction with
+ * offsets below `takes` reaches it; returns the offset that is left. */
 static uint32_t come_near(struct code *c, uint32_t counter, uint32_t takes)
 {
 	c->in_reach &= counter < PAGES;
@@ -182,7 +183,7 @@ static uint32_t come_near(struct code *c, uint32_t counter, uint32_t takes)
 	return counter & 4095;
 }
 
-/* Its upper half. */
+/* Where the counter's upper half is, from a slot's counters on. */
 static uint32_t counter_of(const struct fl_doing_glue *g)
 {
 	return g->counter - FL_SLOT_COUNTERS + 4;
@@ -271,7 +272,7 @@ static void way_on(struct code *c, const struct fl_doing_glue *g)
 	add_end(c, g);
 }
 
-/* Where words of data say. */
+/* The ways to where two words of data say. */
 static void put_ways(struct code *c, const struct fl_doing_glue *g, const struct hot *h)
 {
 	size_t over;

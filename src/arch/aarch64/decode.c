@@ -1,15 +1,15 @@
 /*
  * decode.c - what an A64 instruction is: its effect on flow, registers and memory.
  *
- * Hides the encodings. Bits 28 to 25 of a word choose a group of rows; of these the first
- * one whose `mask` and `bits` fit says what the word is: a kind, and by letters which
- * fields name registers, and what they do with them. A row without letters before
- * another one takes out what is not allocated. What no row fits is no instruction.
+ * Hides the encodings. Bits 28 to 25 of a word choose a group of rows. The first row of the
+ * group whose `mask` and `bits` fit says what the word is: its kind, and by letters which
+ * fields name registers, and what happens to these. A row without letters before another row
+ * takes out what is not allocated. A word that no row fits is no instruction.
  *
- * What is not told apart: in the groups of SVE, SME and of floating point all that does
- * not touch general registers, flags or memory is one row, be it allocated or not. Nothing
- * there depends on where it stands. Where the general registers that an instruction
- * of SVE or SME writes are not known, all are said to be written.
+ * The groups of SVE, SME and floating point do not tell apart what touches no general
+ * registers, flags or memory: all of it is one row, allocated or not. No instruction there
+ * depends on where it stands. Where it is not known which general registers an instruction
+ * of SVE or SME writes, all count as written.
  *
  * Checked word by word against an assembler and two disassemblers: tests/a64/decode.c.
  */
@@ -35,7 +35,7 @@ enum {
 	LINK = 1 << 21,		/* x30 is written */
 	X17 = 1 << 22, X16 = 1 << 23, X0 = 1 << 24,	/* is written */
 	CALL = 1 << 25,		/* what a call may change is written */
-	ANY = 1 << 26,		/* who knows which are read or written */
+	ANY = 1 << 26,		/* it is not known which are read or written */
 	KIND = 31
 };
 
@@ -292,7 +292,8 @@ static uint32_t what_is(uint32_t w)
 	return XX;
 }
 
-/* 31 is the zero register, which is none, or the stack pointer where a letter says so. */
+/* 31 is the zero register, which counts as none. Callers look first whether a letter says that
+ * 31 is the stack pointer. */
 static uint32_t general(unsigned int reg)
 {
 	return reg == A64_ZERO ? 0 : 1u << reg;
@@ -420,7 +421,7 @@ static void set_frame(struct fl_insn *i, uint8_t cls, unsigned int reg, uint32_t
 	i->target = (uintptr_t)offset;
 }
 
-/* add, sub; mov from or to the stack pointer is one. */
+/* add, sub; mov from or to the stack pointer is an add. */
 static void set_sum(struct fl_insn *i, uint32_t w)
 {
 	int64_t v = w >> 10 & 4095;
@@ -444,7 +445,7 @@ unsigned int a64_log_size(uint32_t w)
 	return is_vector && w >> 23 & 1 ? 4 : w >> 30;
 }
 
-/* Neither a load nor a store of one whole register leaves what was there. */
+/* A store that is not of one whole register smashes what was there. */
 static void set_access(struct fl_insn *i, const struct a64 *a, uint32_t w, int64_t offset,
 		       unsigned int n)
 {
@@ -459,7 +460,8 @@ static void set_access(struct fl_insn *i, const struct a64 *a, uint32_t w, int64
 		set_frame(i, FL_INSN_SMASH, size + (n - 1), w, offset);
 }
 
-/* From a base in the frame, at an offset that is in the word; others write anywhere. */
+/* An access from a base in the frame, at an offset that is in the word; other stores from such
+ * a base write anywhere. */
 static void set_memory(struct fl_insn *i, const struct a64 *a, uint32_t w)
 {
 	if (!is_frame(a64_rn(w)))
@@ -534,7 +536,7 @@ static void classify(struct fl_insn *i, const struct a64 *a, uint32_t w, uintptr
 		set_operand(i, a, w, at);
 		break;
 	case A64_SIGNED:
-		i->operand_at = 1;		/* where it stands itself */
+		i->operand_at = 1;		/* its operand is where it stands */
 		break;
 	case A64_LDX: case A64_STX:
 		set_memory(i, a, w);
@@ -624,7 +626,7 @@ bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most)
 	return false;
 }
 
-/* Compilers for this CPU write none that does. */
+/* Compilers for this CPU write no such code. */
 bool fl_arch_splits_stack(const unsigned char *code, size_t n)
 {
 	(void)code;

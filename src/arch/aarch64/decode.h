@@ -1,9 +1,9 @@
 /*
  * decode.h - what one word of A64 is; private to this port.
  *
- * An instruction is a word, so all there is to find out is in its bits: a64_read() says
- * which kind it is, which general registers and flags it reads and writes, whether it
- * accesses memory. Fields have names here; what is made of them is in decode.c.
+ * An instruction is a word, so its bits tell everything: a64_read() says which kind the
+ * instruction is, which general registers and flags it reads and writes, and whether it
+ * accesses memory. The fields have names here; decode.c says what they mean.
  */
 #ifndef FL_A64_DECODE_H
 #define FL_A64_DECODE_H
@@ -12,7 +12,7 @@
 
 enum a64_kind {
 	A64_NONE,		/* no instruction, or none that is known here */
-	A64_PLAIN,		/* goes on behind it, and is the same anywhere */
+	A64_PLAIN,		/* leads to the next one, and is the same anywhere */
 	A64_B, A64_BL, A64_BCOND, A64_CBZ, A64_TBZ,
 	A64_BR, A64_BLR, A64_RET,
 	A64_ADR, A64_ADRP,
@@ -20,8 +20,8 @@ enum a64_kind {
 	A64_LDX, A64_STX, A64_CLREX,	/* exclusives */
 	A64_SVC,
 	A64_NOP,
-	A64_STOP,		/* undefined for good, or how compilers end what cannot go on */
-	A64_SIGNED		/* signs or checks an address by where it itself stands */
+	A64_STOP,		/* undefined for good; or compilers end code with it */
+	A64_SIGNED		/* signs or checks an address by where this word stands */
 };
 
 enum a64_access { A64_LOADS = 1, A64_STORES = 2 };
@@ -62,9 +62,9 @@ static inline int64_t a64_signed(uint32_t w, unsigned int at, unsigned int n)
 	return (int64_t)((uint64_t)w << (64 - at - n)) >> (64 - n);
 }
 
-/* How far a direct branch, an ADR, an ADRP or a literal leads; of ADRP from its page. */
+/* How far a direct branch, an ADR, an ADRP or a literal leads; ADRP: from its own page. */
 int64_t a64_distance(uint32_t word, enum a64_kind);
-/* Where that is, for one that stands at `at`. */
+/* To which address the word leads that stands at `at`. */
 uintptr_t a64_target(uint32_t word, enum a64_kind, uintptr_t at);
 
 static inline uint32_t a64_word(const unsigned char *code)
@@ -73,7 +73,7 @@ static inline uint32_t a64_word(const unsigned char *code)
 	       (uint32_t)code[3] << 24;
 }
 
-/* Of exclusives: bytes as a power of two, of each register of a pair. */
+/* For exclusives: bytes as a power of two, of each register of a pair. */
 static inline unsigned int a64_size(uint32_t w)
 {
 	return w >> 30;
@@ -82,14 +82,14 @@ static inline bool a64_is_pair(uint32_t w)
 {
 	return w >> 21 & 1;
 }
-/* Of loads and stores of vector registers, and of others. */
+/* For loads and stores: of vector registers? */
 static inline bool a64_is_vector(uint32_t w)
 {
 	return w >> 26 & 1;
 }
-/* Of loads and stores: bytes as a power of two, of each register of a pair. */
+/* For loads and stores: bytes as a power of two, of each register of a pair. */
 unsigned int a64_log_size(uint32_t w);
-/* Does it acquire, or release? */
+/* For exclusives: does the load acquire, or the store release? */
 static inline bool a64_is_ordered(uint32_t w)
 {
 	return w >> 15 & 1;

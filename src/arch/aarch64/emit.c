@@ -1,5 +1,5 @@
 /*
- * emit.c - sequences of words that are made in one way everywhere.
+ * emit.c - sequences of words that every file makes in the same way.
  */
 #include "arch/arch.h"
 #include "emit.h"

@@ -20,8 +20,9 @@ enum a64_fixed {
 enum a64_direct { A64_W_B = 0x14000000, A64_W_BL = 0x94000000 };
 enum { A64_BRANCH_REACH = 1 << 27, A64_NEAR_REACH = 1 << 20, A64_BIT_REACH = 1 << 15 };
 
-/* Of the words that may be exchanged while another core executes them, both of a pair must
- * be such (Arm ARM, "Concurrent modification and execution of instructions"). */
+/* May the word stand for another one, or become another one, while another core executes it?
+ * Both the old and the new word must be such (Arm ARM, "Concurrent modification and execution
+ * of instructions"). */
 static inline bool a64_is_exchangeable(uint32_t w)
 {
 	return (w & 0x7c000000) == A64_W_B		/* b, bl */
@@ -81,7 +82,7 @@ static inline uint32_t a64_add(unsigned int rd, unsigned int rn, unsigned int im
 	return 0x91000000 | (imm & 4095) << 10 | rn << 5 | rd;
 }
 
-/* ldr rt, at..to: what lies within 1 MiB; of 64 bits. */
+/* ldr rt, at..to, of 64 bits: what lies within 1 MiB. */
 static inline bool a64_ldr_literal(uint32_t *w, unsigned int rt, uintptr_t at, uintptr_t to)
 {
 	*w = 0x58000000 | rt;
@@ -150,8 +151,8 @@ static inline uint32_t a64_movk(unsigned int rd, uint16_t v, unsigned int part)
 	return 0xf2800000 | (uint32_t)part << 21 | (uint32_t)v << 5 | rd;
 }
 
-/* A constant of `bits` bits, by as many words as it takes: 2 of 32 bits, 4 of 64, the
- * same for each value. Neither memory nor flags are touched. Bytes. */
+/* A constant of `bits` bits, by as many words as it takes: 2 for 32 bits, 4 for 64, the
+ * same number for each value. Touches neither memory nor flags. Returns the bytes. */
 size_t a64_put_constant(unsigned char *out, unsigned int rd, uint64_t v, unsigned int bits);
 
 #endif

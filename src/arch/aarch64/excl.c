@@ -1,32 +1,34 @@
 /*
  * excl.c - between a load-exclusive and its store-exclusive nothing may be woven in.
  *
- * The monitor that a load sets may be lost with any access to memory before the store. Who
- * adds one makes the store fail each time, and the program try again for ever. So it must
- * be known, of each moment in a function, whether the monitor may be held then, and matter.
+ * The monitor that a load sets may be lost with any access to memory before the store. An
+ * access that is added makes the store fail each time, and the program try again for ever. So
+ * for each moment in a function it must be known whether the monitor may be held then, and
+ * matter.
  *
- * A region is found on the function's flow graph, of instructions, not by looking around in
- * a line: it may have several blocks, ways in and ways out. Two questions are asked of the
- * moment before each instruction:
+ * A region is found on the function's flow graph of instructions, not by looking around in a
+ * straight line: a region may have several blocks, ways in and ways out. Two questions are
+ * asked about the moment before each instruction:
  *
  *	open	on some path to it a load-exclusive was met, and behind that no
  *		store-exclusive, clrex, svc, or other load-exclusive
  *	ahead	on some path from it a store-exclusive is met, and before that no clrex, svc,
  *		load-exclusive, and no end of the function
  *
- * INVARIANT  What is not inside a region can have any access to memory woven in: no
+ * INVARIANT  At a moment that is not inside a region any access to memory can be woven in: no
  *	store-exclusive of the function fails because of it.
  * WHY	Inside are the moments that are open and have a store ahead. On a way out of a loop
- *	without clrex the monitor is held, but nobody asks. What is open at a call stays so.
- *	A load that no store follows on any path may have one in a caller, and a store that is
- *	met without a load one that a caller has made: for these all is inside up to the
- *	function's end, or from its start. Where a monitor is held at a jump through a
- *	register nothing is known of the ways, and all of the function is inside.
+ *	without clrex the monitor is held, but no store asks for it. A monitor that is open at
+ *	a call stays open. A load that no store follows on any path may have its store in a
+ *	caller: all is inside up to the function's end. A store that is met without a load may
+ *	have its load in a caller: all is inside from the function's start. Where a monitor is
+ *	held at a jump through a register the ways from there are not known, and all of the
+ *	function is inside.
  *
- * Something may be done before the load in place of inside, where it is done as often: no
- * branch lies between and none leads there. LSE's atomics are one instruction each and no
- * region. The helpers __aarch64_* of -moutline-atomics have either, and the regions among
- * them are found as everywhere.
+ * Something may be done before the load in place of inside, if it is done as often there: no
+ * branch lies between, and none leads there. LSE's atomics are one instruction each and no
+ * region. The helpers __aarch64_* of -moutline-atomics have atomics or regions; these regions
+ * are found as everywhere.
  */
 #include "arch/arch.h"
 #include "excl.h"
@@ -131,7 +133,7 @@ static void find_stores(struct a64_flow *g)
 	}
 }
 
-/* What is met behind instruction `k`. */
+/* The store that is met behind instruction `k`. */
 static uint32_t store_behind(const struct a64_flow *g, uint32_t k)
 {
 	return falls_on(g, k) ? g->p[k + 1].store : A64_NOWHERE;
@@ -148,7 +150,7 @@ static bool hold_at(struct a64_flow *g, uint32_t k, enum a64_holder sort, uint32
 	return true;
 }
 
-/* What instruction `k` leaves open. */
+/* The load that instruction `k` leaves open. */
 static uint32_t load_behind(const struct a64_flow *g, uint32_t k, enum a64_holder sort)
 {
 	const struct a64_point *p = &g->p[k];
@@ -206,7 +208,7 @@ static bool goes_straight(uint8_t kind)
 	       kind == A64_ADRP || kind == A64_LITERAL;
 }
 
-/* Is what comes to the load what comes to `k`, as often? */
+/* Does every thread that comes to the load come to `k`, as often, and no other thread? */
 static bool can_hoist(const struct a64_flow *g, uint32_t k)
 {
 	uint32_t load = g->p[k].load;

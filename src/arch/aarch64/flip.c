@@ -1,33 +1,33 @@
 /*
  * flip.c - the stores to text. Only patch/ may call them.
  *
- * An instruction is one aligned word, so one store of it is whole. Which may be stored in
- * place of which while another core executes it the architecture says in a list (HW2):
- * B, BL, NOP, BRK, SVC, HVC, SMC, ISB. Old and new must both be of it. Plans are made of
- * these alone (plan.c); each store looks once more, and what is not of the list is not
- * stored.
+ * An instruction is one aligned word, so one store of it is whole. The architecture lists
+ * the instructions that may replace one another while another core executes them (HW2):
+ * B, BL, NOP, BRK, SVC, HVC, SMC, ISB. The old and the new one must both be in the list. Plans
+ * have no others (plan.c); each store looks once more, and stores nothing that is not in the
+ * list.
  *
  * PROTOCOL	of a store that other cores execute (Arm ARM, "Concurrent modification and
  *		execution of instructions", and "Synchronization and coherency issues
  *		between data and instruction accesses")
- *	stlr	what was stored before, and made coherent, is there before the new word
+ *	stlr	all that was stored before, and made coherent, is there before the new word
  *	dc cvau, dsb ish	the word is where fetches look		unless CTR_EL0.IDC
- *	ic ivau, dsb ish	no cache of instructions holds the old	unless CTR_EL0.DIC
+ *	ic ivau, dsb ish	no instruction cache holds the old word	unless CTR_EL0.DIC
  *	isb			this core fetches anew
  * INVARIANT
- *	1 Whoever executes the new branch finds, where it leads, code as it was written.
+ *	1 A core that executes the new branch finds, where it leads, code as it was written.
  *	2 A core executes the old instruction or the new one.
  * WHY
  *	1 fl_arch_publish() has made that code coherent, and ended with a DSB, before the
  *	  store: what the Arm ARM's model forbids in MP where the message is an instruction.
- *	2 Both are of the list.
+ *	2 Both are in the list.
  * FAILURE
- *	None. How long a core goes on with the old one nobody promises: patch/sync.h.
+ *	None. Nobody promises how long a core goes on with the old instruction: patch/sync.h.
  */
 #include "arch/arch.h"
 #include "emit.h"
 
-/* Below so many bits of CTR_EL0 the smallest line, in words, as a power of two. */
+/* Bits of CTR_EL0. At I_LINE and D_LINE is the smallest line, in words, as a power of two. */
 enum { I_LINE = 0, D_LINE = 16, IDC = 28, DIC = 29, POLICY = 14 };
 
 static uint64_t cache_type(void)
@@ -72,8 +72,8 @@ bool fl_arch_on_store(void (*stored)(uintptr_t at, size_t n))
 	return true;
 }
 
-/* A cache of instructions that is looked up by physical addresses alone holds nothing
- * under the address that another mapping gives it. */
+/* An instruction cache that is looked up by physical addresses alone holds nothing under the
+ * address that another mapping gives it. */
 bool fl_arch_may_alias(void)
 {
 	enum { PHYSICAL = 3 };
@@ -103,7 +103,7 @@ int fl_a64_flip(uintptr_t at, fl_unit to)
 
 	if (!a64_is_exchangeable(old) || !a64_is_exchangeable(to))
 		return FLE_EXCHANGE;
-	/* ordering: none but fetch's: who executes it sees what was stored before */
+	/* ordering: none but fetch's: a core that executes it sees what was stored before */
 	store_release((fl_unit *)at, to);
 	make_seen(at, sizeof to);
 	return 0;
@@ -119,7 +119,7 @@ void fl_arch_flip(uintptr_t at, const uint8_t *bytes, size_t n)
 	fl_a64_flip(at, unit);
 }
 
-/* A line is fetched as words, each for itself. */
+/* A line is fetched word by word. */
 void fl_arch_flip_line(uintptr_t at, const uint8_t *bytes, size_t n)
 {
 	fl_arch_flip(at, bytes, n);

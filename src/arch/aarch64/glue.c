@@ -1,9 +1,9 @@
 /*
  * glue.c - what a site's branch leads to.
  *
- * A glue loads its probe's id into w16 and goes where a word of data says, by x17: the
- * two registers that a call may lose on its way. One that a call leads to, or that stands
- * where a jump left the function, is gone when the routine returns, by x30:
+ * A glue loads its probe's id into w16 and goes where a word of data says, by x17: a call
+ * may lose these two registers on its way. A glue that a call leads to, or a jump that
+ * leaves the function, is not come back to: the routine returns by x30:
  *
  *	movz x16, #id			movk x16, #id, lsl #16	if it is large
  *	adrp x17, go
@@ -12,8 +12,8 @@
  *	...
  *	ret				A64_GLUE_RET: a jump that is off leads here
  *
- * One that a jump leads to out of a pad or sled keeps x30, which is the function's way
- * back, and goes on there (`back`):
+ * A glue that a jump out of a pad or sled leads to keeps x30, which is the function's way
+ * back, and goes on in the function (`back`):
  *
  *	str x30, [sp, #-16]!
  *	movz x16, #id			movk, adrp, ldr as above
@@ -21,8 +21,8 @@
  *	ldr x30, [sp], #16
  *	b back
  *
- * One that is called in a body keeps these two as well. Its call has put x30 on the stack,
- * in 16 bytes (reloc.c), of which the upper half is the glue's:
+ * A glue that is called in a body keeps x16 and x17 as well. Its call has put x30 on the
+ * stack, in 16 bytes (reloc.c), of which the upper half is the glue's:
  *
  *	str x30, [sp, #8]
  *	stp x16, x17, [sp, #-16]!
@@ -32,10 +32,10 @@
  *	ldr x30, [sp, #8]
  *	ret
  *
- * The word is loaded plainly. What it leads to, and needs what was bound before, has a
+ * The word is loaded plainly. A routine that needs to see what was bound before has a
  * barrier of its own (routines.h, CALLS_BOUND).
  *
- * One that counts by itself is in count.c.
+ * A glue that counts by itself is in count.c.
  */
 #include "arch/arch.h"
 #include "decode.h"
@@ -67,7 +67,7 @@ static void load_id(struct words *g, uint32_t id)
 		add(g, a64_movk(ID, (uint16_t)(id >> 16), 1));
 }
 
-/* adrp to where `to` lies. */
+/* adrp to the page of `to`. */
 static void point(struct words *g, int reg, uintptr_t to)
 {
 	g->in_reach &= a64_adrp(&g->w[g->n], (unsigned int)reg, g->at + 4 * g->n, to);

@@ -1,8 +1,8 @@
 /*
- * held.c - who weaves asks here: would an access to memory be between exclusives?
+ * held.c - would an access to memory that is woven in be between exclusives?
  *
- * Hides how that is known (excl.c), and that most functions have no exclusives: of these
- * words are looked at, and nothing else.
+ * Hides how that is known (excl.c), and that most functions have no exclusives: for these
+ * functions only the words are looked at.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -14,7 +14,7 @@ struct guarded {
 	struct a64_point points[];
 };
 
-/* Loads and stores of the class that exclusives are of. */
+/* Is there a load or store of the class that exclusives belong to? */
 static bool has_exclusive(const struct fl_held_part *p)
 {
 	for (size_t k = 0; k + 4 <= p->bytes; k += 4)
@@ -65,12 +65,12 @@ static uint64_t pair_of(const struct guarded *h, const struct a64_point *p)
 	uint32_t load = p->load != A64_NOWHERE ? p->load : p->store;
 	uint32_t store = p->store != A64_NOWHERE ? p->store : p->load;
 
-	if (load == A64_NOWHERE)		/* a jump leads nobody knows where */
+	if (load == A64_NOWHERE)		/* a jump whose ways are not known */
 		load = store = (uint32_t)(p - h->points);
 	return fl_pair(a64_point_at(h->parts, load), a64_point_at(h->parts, store));
 }
 
-/* Who leaves by a branch does not come to the store, if that is in the function. */
+/* A thread that leaves by a branch does not come to the store, if that is in the function. */
 static bool is_held_behind(const struct a64_point *p)
 {
 	return p->open[A64_LONELY] != A64_NOWHERE ||

@@ -1,9 +1,9 @@
 /*
  * lookup.c - an indirect jump of a body: does it lead into what the body stands for?
  *
- * Nothing is assumed to be dead: every register and the flags are what they were when the
- * body goes on. Two of x15, x16 and x17, which the jump does not go through, are used (a,
- * b); all three are kept below the stack pointer, which is moved first.
+ * Nothing is assumed to be dead: when the body goes on, every register and the flags are
+ * what they were. The code uses two of x15, x16 and x17 (a, b), not the one that the jump goes
+ * through; all three are kept on the stack, whose pointer is moved first.
  *
  *	stp x16, x17, [sp, #-32]!; str x15, [sp, #16]
  *   for each part:
@@ -70,7 +70,7 @@ static void put_part(unsigned char **out, const struct fl_looked *p, unsigned in
 #undef AHEAD
 }
 
-/* From there on there is so much below the original's stack pointer. */
+/* From which offset on is the stack pointer how far below the original's? */
 static void note_depths(struct fl_lookup *l, size_t n)
 {
 	l->depths[0] = (struct fl_depth){ 4, KEPT };

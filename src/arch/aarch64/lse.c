@@ -12,13 +12,13 @@
  *	stxr w3, w2, [x0]		mov w3, #0
  *	cbnz w3, 1b			cbnz w3, 1b
  *
- * The atomic stands for the load, and the store's status is 0: it never fails. What stands
- * between is as it was, so every register and flag is what it was behind a pair that did not
- * fail. What the atomic adds, sets or clears is made in the status register, which nobody
- * reads. Nothing is lost by it: not even what a compare-and-swap cannot see.
+ * The atomic stands for the load. The store's status is 0, because the atomic never fails. The
+ * instructions between stay, so every register and flag is what it was behind a pair that did
+ * not fail. The number that the atomic adds, sets or clears is made in the status register,
+ * which nobody reads. No change of the word is missed, as by a compare-and-swap (ABA).
  *
- * That is done of a pair in a straight line that nobody branches into, with one instruction
- * between at most, or a comparison and its way out. Others stay as they are.
+ * This is done for a pair in a straight line that no branch leads into, with one instruction
+ * between at most, or a comparison and its way out. Other pairs stay as they are.
  */
 #include "arch/arch.h"
 #include "decode.h"
@@ -30,10 +30,10 @@ enum { MOST_WORDS = 4, IMMEDIATE = 32, BITS = 33 };
 
 struct join {
 	uint32_t load, store;		/* words */
-	uint32_t middle;		/* or the comparison */
+	uint32_t middle;		/* what stands between, or the comparison */
 	unsigned int what, size, t, s, base;
-	unsigned int operand;		/* a register; IMMEDIATE, BITS: of the middle */
-	bool is_opposite;		/* its negative, or all other bits */
+	unsigned int operand;		/* a register; IMMEDIATE, BITS: as in the middle */
+	bool is_opposite;		/* the operand's negative, or all its other bits */
 	bool commutes;
 	uint32_t words;
 };
@@ -43,7 +43,7 @@ static bool is_of_64(uint32_t w)
 	return w >> 31;
 }
 
-/* The other operand of what combines what was loaded with a register. */
+/* The middle combines what was loaded with a register: take that operand. */
 static bool take_register(struct join *j)
 {
 	unsigned int n = a64_rn(j->middle), m = a64_rm(j->middle);
@@ -91,7 +91,7 @@ static bool take_middle(struct join *j)
 	       (j->size < 3 || is_of_64(j->middle)) && (take_sum(j) || take_logic(j));
 }
 
-/* cmp, of all that was loaded. */
+/* cmp of all bits that were loaded. */
 static bool take_comparison(struct join *j)
 {
 	uint32_t w = j->middle;
@@ -108,7 +108,7 @@ static bool take_comparison(struct join *j)
 	       (j->size >= 1 || (w >> 10 & 4095) <= UINT8_MAX);
 }
 
-/* cbnz of all that was loaded. */
+/* cbnz of all bits that were loaded. */
 static bool take_zero_test(struct join *j)
 {
 	uint32_t w = j->middle;
@@ -144,7 +144,7 @@ static bool is_store(struct join *j, uint32_t w)
 	       j->s != j->base;
 }
 
-/* What is stored has nothing to do with what was loaded. */
+/* Is another register stored than the one that was loaded? */
 static bool stores_another(const struct join *j)
 {
 	return a64_rd(j->store) != j->t;
@@ -193,7 +193,7 @@ static void put_operand(unsigned char **out, const struct join *j, unsigned int 
 		put(out, (j->what == ADD ? 0xcb0003e0 : 0xaa2003e0) | to << 16 | to);
 }
 
-/* Its order is that of both. */
+/* The atomic's order is that of the load and the store together. */
 static uint32_t atomic_of(const struct join *j, unsigned int operand)
 {
 	uint32_t acquires = a64_is_ordered(j->load), releases = a64_is_ordered(j->store);
@@ -230,7 +230,8 @@ size_t a64_put_atomic(unsigned char *out, const unsigned char *code, uint32_t n,
 
 /* ---- a function's ----------------------------------------------------------------------- */
 
-/* Nobody comes to the middle but from the load, and who leaves there has no other store. */
+/* Does every way into the middle come from the load, and does no way out of it lead to another
+ * store? */
 static bool stands_alone(const struct a64_point *points, const struct a64_point *p,
 			 uint32_t words)
 {

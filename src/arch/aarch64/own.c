@@ -1,5 +1,5 @@
 /*
- * own.c - what has one way here: the widest vectors, one word of flick/channel.h.
+ * own.c - what this CPU does in one way only: the widest vectors, one word of flick/channel.h.
  */
 #include "arch/arch.h"
 #include "flick/channel.h"
@@ -9,8 +9,8 @@ unsigned int fl_arch_vectors(void)
 	return 0;
 }
 
-/* A switch is a store and the maintenance of caches behind it, which nothing begins again:
- * it is made with the lock (probe/switch.c). */
+/* A switch is a store and the maintenance of caches behind it. No sequence begins both again,
+ * so a switch is made with the lock (probe/switch.c). */
 bool fl_arch_can_flip_unless(void)
 {
 	return false;

@@ -1,7 +1,7 @@
 /*
  * pair.c - instructions that mean something together.
  *
- * Hides that an address takes two of them: ADRP, which makes the address of a page, and
+ * Hides that an address takes two instructions: ADRP, which makes the address of a page, and
  * behind it ADD, which makes the rest, or LDR, which loads what lies there.
  */
 #include "arch/arch.h"
@@ -9,7 +9,7 @@
 
 enum { ADD_IMM = (int)0x91000000, LDR_IMM = (int)0xf9400000, IMM = 4095 };
 
-/* Is `w` the instruction with an offset from register `from`, which writes another? */
+/* Is `w` the instruction `opcode`, with an offset from register `from`, into a register? */
 static bool is_from(uint32_t w, uint32_t opcode, unsigned int from)
 {
 	return (w & 0xffc00000) == opcode && a64_rn(w) == from && a64_rd(w) != A64_ZERO;
@@ -36,7 +36,7 @@ void fl_arch_decode_two(struct fl_insn *i, const unsigned char *code, size_t n, 
 	if (i->cls != FL_INSN_LOAD_PAGE)
 		return;
 	next = n < 8 ? 0 : a64_word(code + 4);
-	/* where the sum goes elsewhere the page stays, and may be used again */
+	/* a sum in another register leaves the page, which may be used again */
 	if (is_from(next, ADD_IMM, a64_rd(w)) && a64_rd(next) == a64_rd(w)) {
 		i->cls = FL_INSN_LOAD_ADDRESS;
 		i->target += next >> 10 & IMM;
@@ -51,7 +51,7 @@ void fl_arch_decode_two(struct fl_insn *i, const unsigned char *code, size_t n, 
 	i->writes |= 1u << i->reg;
 }
 
-/* By an offset in the word: 12 bits, in units of what is loaded or stored. */
+/* Is it an access with an offset in the word: 12 bits, in units of what is loaded or stored? */
 static bool is_access(uint32_t w)
 {
 	return (w & 0x3b000000) == 0x39000000;
@@ -82,7 +82,7 @@ enum fl_paged fl_arch_paged(const unsigned char *code, unsigned int reg, uintptr
  *	add x16, x16, pointer		[autia1716]	in either order, or none
  *	br x17
  *
- * Before all stubs of a section stands one that leads to the loader, behind a push.
+ * The first stub of a section is another one: it leads to the loader, and begins with a push.
  */
 uintptr_t fl_arch_stub(const unsigned char *code, size_t n, uintptr_t at, size_t *bytes)
 {

@@ -4,8 +4,8 @@
  * Hides every opcode of the switch. Pure: it reads the site's word and writes a plan;
  * tests run it on any host.
  *
- * Every instruction is one aligned word, and old, off and on are all of those that may
- * stand for one another while cores execute them (emit.h, HW2). So arming, a switch, and
+ * Every instruction is one aligned word. Old, off and on are all among the instructions that
+ * may replace one another while cores execute them (emit.h, HW2). So arming, a switch, and
  * the way back are one store each; nobody waits, and no thread stands inside.
  *
  *	form	    old		off		on
@@ -19,18 +19,17 @@
  *	BODY_SWITCH nop		nop		b .+8		to its look-up
  *	BODY_POINT  b .+40	b .+40		nop		a call of glue is behind it
  *
- * The call of a pad or sled is a jump: bl would lose the way back of the function, x30,
- * and to save it there takes an instruction that may not be exchanged. So one NOP is
- * enough; the glue is the site's own and knows where it goes on (fl_arch_back()). XRay's
- * sleds at exits stand before the return, and are as those at entries. XRay
- * itself stores STP over the B, which no processor promises anything of; flick never does.
- * Calls through a register (-fno-plt) are BLR, which may not be exchanged: they go on to
- * call. In a body there is no BODY_RET: a return may not be exchanged, and has a TAIL
- * before it.
+ * A pad or sled has a jump in place of a call: bl would lose the way back of the function,
+ * x30, and an instruction that saves x30 may not be exchanged. So one NOP is enough; the glue
+ * is the site's own and knows where it goes on (fl_arch_back()). XRay's sleds at exits stand
+ * before the return, and are like those at entries. XRay itself stores STP over the B, and no
+ * processor promises what happens then; flick never does so. Calls through a register
+ * (-fno-plt) are BLR, which may not be exchanged: these calls stay. In a body there is no
+ * BODY_RET: a return may not be exchanged, and has a TAIL before it.
  *
- * What the recorder does not want is off (fl_arch_mute): bl cyg becomes nop. What it was
- * is kept by who asked, since a nop holds no address. A jump cannot be muted: there has to
- * be a return that it leads to.
+ * A call that the recorder does not want is muted (fl_arch_mute): bl cyg becomes nop. The
+ * caller of fl_arch_mute() keeps the old word, because a nop holds no address. A jump cannot
+ * be muted: it would need a return to lead to.
  */
 #include "arch/arch.h"
 #include "emit.h"
@@ -63,7 +62,7 @@ static bool is_b(uint32_t w)
 	return (w & 0xfc000000) == 0x14000000;
 }
 
-/* What it becomes: `off`, and a branch to the glue. */
+/* The word becomes `off`, or a branch to the glue. */
 static int plan_words(struct fl_patch *p, uintptr_t glue, uint32_t off, enum a64_direct branch)
 {
 	uint32_t on;
@@ -75,7 +74,7 @@ static int plan_words(struct fl_patch *p, uintptr_t glue, uint32_t off, enum a64
 	return 0;
 }
 
-/* Off it returns, as nothing runs behind it. */
+/* When it is off it leads to a return, because nothing runs behind it. */
 static int plan_leaving(struct fl_patch *p, const struct fl_plan_in *in)
 {
 	uint32_t leave;
@@ -85,7 +84,7 @@ static int plan_leaving(struct fl_patch *p, const struct fl_plan_in *in)
 	return plan_words(p, in->glue, leave, A64_W_B);
 }
 
-/* 0: the word is what the form says. */
+/* 0: the word is what the form needs. */
 static int check_form(enum fl_form form, uint32_t old)
 {
 	switch (form) {
@@ -117,7 +116,7 @@ static int check_form(enum fl_form form, uint32_t old)
 	return FLE_UNKNOWN;
 }
 
-/* Both ways of an entry. */
+/* Both jumps of a body's entry. */
 static int plan_body(struct fl_patch *p, const struct fl_plan_in *in, uint32_t old)
 {
 	uint32_t off;
@@ -249,7 +248,7 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 	if (!a64_branch(&on, A64_W_BL, at, target))
 		return FLE_NOREACH;
 	start_plan(p, at);
-	p->may_pass = *was_nop;			/* what is called elsewhere counts */
+	p->may_pass = *was_nop;			/* a call must not be skipped */
 	set_word(p, FL_OLD, old);
 	set_word(p, FL_OFF, A64_W_NOP);
 	set_word(p, FL_ON, on);
@@ -257,8 +256,8 @@ int fl_arch_plan_call(struct fl_patch *p, uintptr_t at, uintptr_t target,
 	return 0;
 }
 
-/* The word, in one store. Where one may not stand for the other while cores run, none may
- * run; the old one does not come back then. */
+/* One store of the word. Where the new word may not replace the old one while cores run, no
+ * thread may run meanwhile; such an old word does not come back. */
 int fl_arch_moves(const struct fl_patch *p, int from, int to,
 		  struct fl_move moves[FL_ARCH_MOVES])
 {
@@ -271,7 +270,7 @@ int fl_arch_moves(const struct fl_patch *p, int from, int to,
 	return moves[0].alone ? 1 : FLE_EXCHANGE;
 }
 
-/* A window is one instruction. */
+/* No thread stands behind the head: a window is one instruction. */
 bool fl_arch_inner(const struct fl_patch *p, uintptr_t *copy, uint8_t to[FL_ARCH_SITE_MAX - 1])
 {
 	__builtin_memset(to, 0, FL_ARCH_SITE_MAX - 1);

@@ -10,12 +10,13 @@
  *	ldr xd, literal		adrp xd; add xd; ldr xd, [xd]
  *	ldr vd, literal		str x16, [sp, #-16]!; adrp x16; add x16; ldr vd, [x16];
  *				ldr x16, [sp], #16
- *	prfm literal		the same, or a nop: it asks for nothing that must be
+ *	prfm literal		the same, or a nop: a prefetch may be left out
  *
- * In its short form a branch on a condition is itself. No register and no flag is taken
- * for dead, and memory is read as often as before, but for the literal of a vector
- * register. What cannot be moved: what signs an address by where it stands; a literal that
- * is loaded into the zero register; what is out of reach, 128 MiB of b, 4 GiB of adrp.
+ * In its short form a branch on a condition stays as it is. No register and no flag is taken
+ * for dead, and memory is read as often as before, except for the literal of a vector
+ * register, which takes a word of the stack. Cannot be moved: an instruction that signs an
+ * address by where it stands; a literal that is loaded into the zero register; what is out of
+ * reach, 128 MiB for b, 4 GiB for adrp.
  */
 #include "arch/arch.h"
 #include "decode.h"
@@ -23,7 +24,7 @@
 
 enum { OVER = 8, COND_AL = 14, TAIL_BYTES = FL_ARCH_TAIL_CALL + FL_ARCH_CALL_BYTES };
 
-/* Words, one behind the other; where out[0] will stand. */
+/* Words, one behind the other; `to`: where out[0] will stand. */
 struct words {
 	unsigned char *out;
 	uintptr_t to;
@@ -50,7 +51,7 @@ static void put_direct(struct words *w, enum a64_direct op, uintptr_t target)
 	put(w, word);
 }
 
-/* The byte at `address`, in a register. */
+/* `address` into a register, to the byte. */
 static void put_address(struct words *w, unsigned int rd, uintptr_t address)
 {
 	uint32_t word;
@@ -73,7 +74,7 @@ static bool is_always(uint32_t word, unsigned int kind)
 	return kind == A64_BCOND && (word & COND_AL) == COND_AL;
 }
 
-/* The same condition, or its opposite, to so many bytes from here. */
+/* Let the branch lead `d` bytes from where it stands. */
 static bool redirect(uint32_t *word, unsigned int kind, int64_t d)
 {
 	unsigned int bits = kind == A64_TBZ ? 14 : 19;
@@ -87,7 +88,7 @@ static uint32_t opposite(uint32_t word, unsigned int kind)
 	return word ^ (kind == A64_BCOND ? 1u : 1u << 24);
 }
 
-/* What has no opposite goes there at once. */
+/* A condition that has no opposite is always true: the branch goes there at once. */
 static void put_conditional(struct words *w, uint32_t word, unsigned int kind,
 			    uintptr_t target)
 {
@@ -229,7 +230,7 @@ size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 	return 4;
 }
 
-/* The way back of the function is kept over a call; the glue has the word above it. */
+/* The function's way back is kept over a call; the glue may use the word above it. */
 size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, uintptr_t to)
 {
 	struct words w = { .out = out, .to = at };
@@ -245,7 +246,8 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch b, uintptr_t at, ui
 }
 
 /*
- * A point's place. On, the first one is a NOP; the glue keeps all registers, but not the flags.
+ * A point's place. When it is on the first word is a NOP. The glue keeps all registers, but not
+ * the flags.
  *
  *	b .+40
  *	str x0, [sp, #-16]!; mrs x0, nzcv; str x0, [sp, #8]
@@ -262,7 +264,7 @@ const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS] = {
 };
 _Static_assert(FL_ARCH_POINT_CALL == 16 && sizeof point <= FL_ARCH_PLACE_MAX, "as drawn");
 
-/* A return may not be exchanged: its place is before it. */
+/* A return may not be exchanged: the place for it stands before the return. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form form, const unsigned char *code,
 			 size_t len)
 {

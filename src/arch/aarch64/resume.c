@@ -1,7 +1,7 @@
 /*
  * resume.c - where a signal has found a thread, and how it goes on.
  *
- * Interrupted system calls cannot be told yet: none is made again.
+ * Interrupted system calls cannot be told yet: no call is made again.
  */
 #include <signal.h>
 #include <ucontext.h>
@@ -29,7 +29,7 @@ void fl_arch_retry(void *uc, uintptr_t pc)
 	((ucontext_t *)uc)->uc_mcontext.pc = pc;
 }
 
-/* The kernel's frame is a siginfo_t and the context; its handler's is right below. */
+/* The kernel's frame is a siginfo_t and the context; the handler's frame is right below. */
 bool fl_arch_is_delivered(const void *uc, const void *cfa)
 {
 	return (const char *)uc - sizeof(siginfo_t) == (const char *)cfa;

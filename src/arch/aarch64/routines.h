@@ -7,17 +7,17 @@
  * are dead there, and all else is put back; their glue has put x30 on the stack, 16 bytes.
  * BODY routines stand in a second body, where x16 and x17 are live, too: their glue has
  * put these on the stack, and x30 above them, 32 bytes. Nothing lies below the stack pointer
- * (AAPCS64), and nobody touches x18, which is the platform's. No routine touches a vector
- * register but those that call a function of the program's own, which save them all.
+ * (AAPCS64), and nobody touches x18, which is the platform's. The only routines that touch
+ * vector registers are those that call a function of the program's own: they save all of them.
  *
- * The stack pointer that is told of a pad or sled is eight less than the function's: two
- * places, one behind a call, one at the first instruction of what is called, are told apart
- * so, though a call stores nothing (analysis/stack.c).
+ * The stack pointer that a pad or sled tells is eight less than the function's. So two places
+ * are told apart, one behind a call, the other at the first instruction of the function that is
+ * called, though a call stores nothing (analysis/stack.c).
  *
  * THE SHORT PATH (RECORDS)
  *	1  arm the restartable sequence (rseq): a signal or a preemption between
- *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and fork:
- *	   the child finds no slot then
+ *	   2 and 4 restarts at 1, so a handler may enqueue at any point, and may
+ *	   fork: the child finds no slot then
  *	2  find the slot; p = slot->ptr; when p >= slot->limit take the long path
  *	3  store the record at p
  *	4  slot->ptr = p + 16, a release: the commit. A reader that sees the new ptr sees the
@@ -38,7 +38,7 @@
 	.cfi_adjust_cfa_offset \bytes
 	.endm
 
-/* A routine that a glue calls, of which \frame bytes lie on the stack. */
+/* A routine that a glue calls; \frame bytes of the glue's lie on the stack. */
 	.macro	BARE_FUNC name, frame, align=5
 FUNC \name, \align
 	.cfi_adjust_cfa_offset \frame
@@ -60,7 +60,7 @@ FUNC \name, \align
 
 #define SCRATCH 160
 
-/* What C may lose, and the way back. C of flick's leaves x18 (-ffixed-x18). */
+/* The registers that C may lose, and the way back. flick's C leaves x18 (-ffixed-x18). */
 	.macro	SAVE_SCRATCH
 	stp	x0, x1, [sp, #-SCRATCH]!
 	TAKE	SCRATCH
@@ -91,8 +91,7 @@ FUNC \name, \align
 	TAKE	-SCRATCH
 	.endm
 
-/* Steps 1 to 4 with the time in x9; x14 is what is told as the stack pointer, \sp more than
- * it is. */
+/* Steps 1 to 4 with the time in x9. The stack pointer that is told is \sp more than sp. */
 	.macro	ENQUEUE sp, long
 	BEGIN_IN_SLOT \@, \long
 	ldp	x13, x14, [x12]
@@ -110,9 +109,10 @@ FUNC \name, \align
 	RSEQ_ABORT .Labort\@, .Larm\@
 	.endm
 
-/* Add one to the counter of probe x16, which has one, or go to \long; the sign says that it
- * was the last of a block. One is in its upper half. A sequence, so that a signal sees it done
- * or not begun, and a child of fork that comes before it looks for its slot anew. */
+/* Add one to the counter of probe x16, which must have one, or go to \long; the sign says that
+ * the count was the last of a block. The one is added to the upper half. The addition is a
+ * sequence: so a signal sees it done or not begun, and a child of a fork that comes before the
+ * addition looks for its slot anew. */
 	.macro	COUNT long
 	BEGIN_IN_SLOT \@, \long
 	add	x13, x12, x16, lsl #3
@@ -131,8 +131,9 @@ FUNC \name, \align
 	add	x10, x10, x11
 	.endm
 
-/* The same of any probe, without a sequence: in one instruction on memory all the same, as
- * far as a handler can tell, since it is tried again. x15 stays. */
+/* The same for any probe, without a sequence; one without a counter goes to \long, too. For a
+ * handler the addition is one instruction on memory, because it is tried again if a handler
+ * came in between. x15 stays. */
 	.macro	COUNT_PLAINLY long
 	THREADS	fl_tls_slot
 	ldr	x10, [x10]
@@ -150,10 +151,11 @@ FUNC \name, \align
 	cbnz	w9, 1b
 	.endm
 
-/* A probe, told to stand at \sp, of a function whose calls are counted, but some may be
- * timed and open. Falls through where none of this thread can end here, nor has this call
- * begun in one of them: none is open, or it stands below the innermost, whose exit is not
- * there. Where that is not known to \inner, else to \long. */
+/* A probe of a function whose calls are counted; some of these may be timed, and open. The
+ * stack pointer that it tells is \sp more than sp. Falls through where this place is in no
+ * timed call's machine frame, and cannot end a timed call of this thread: none is open, or the
+ * place is below the innermost one, and the exit of that call is not here. Where its exit may
+ * be here, although the place is below, goes to \inner; else to \long. */
 	.macro	BELOW_TIMED sp, timed, function_of, long, inner
 	THREADS	\timed
 	ldr	x11, [x10]
@@ -168,7 +170,7 @@ FUNC \name, \align
 	.endm
 
 #define FENCE isb
-/* \fence: FENCE, once all before it has been executed; or nothing. */
+/* The clock into \to. \fence: FENCE, so that all before has been executed; or none. */
 	.macro	TICKS to, fence
 	\fence
 	mrs	\to, cntvct_el0
@@ -203,8 +205,8 @@ BARE_FUNC fl_\conv\()_\name\()_long, \frame
 END fl_\conv\()_\name\()_long
 	.endm
 
-/* NAME: a record with time. The long path, and where the kernel has no rseq the only one
- * (NAME_long): to(id, time, stack pointer). */
+/* NAME: a record with time, behind a fence if one is given. The long path calls to(id, time,
+ * stack pointer); where the kernel has no rseq it is the only path (NAME_long). */
 	.macro	RECORDS name, to, fence
 FUNC fl_abi_\name
 	TICKS	x9, \fence
@@ -269,9 +271,9 @@ BARE_FUNC fl_\conv\()_\name\()_long, \frame
 END fl_\conv\()_\name\()_long
 	.endm
 
-/* NAME: one more in the probe's counter. Of a thread without a slot: to(id); at the end of
- * a block: full(id), which NAME_full is, too. NAME_long: of any probe, with a counter or
- * without, and where the kernel has no rseq. */
+/* NAME: one more in the probe's counter. A thread without a slot calls to(id); at the end of a
+ * block full(id) is called, which NAME_full is, too. NAME_long: for any probe, with a counter
+ * or without, and where the kernel has no rseq. */
 	.macro	COUNTS name, to, full
 FUNC fl_abi_\name, 6
 	COUNT	.Labi_\name
@@ -320,8 +322,8 @@ BARE_FUNC fl_\conv\()_\name, \frame
 END fl_\conv\()_\name
 	.endm
 
-/* NAME: as \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or
- * to(id, stack pointer), which NAME_long is. */
+/* NAME: \below, where BELOW_TIMED falls through; else inner(id, stack pointer), or NAME_long,
+ * which is to(id, stack pointer). */
 	.macro	COUNTS_BELOW name, below, timed, function_of, to, inner
 FUNC fl_abi_\name
 	BELOW_TIMED 0, \timed, \function_of, fl_abi_\name\()_long, .Labi_inner_\name
@@ -375,8 +377,8 @@ END fl_\conv\()_\name
 	.endm
 
 /* NAME: to(id, who called, stack pointer). x1 is what the compiler passes as the call site:
- * where the function that begins returns to. At a function's entry that is x30, which the
- * glue has put on the stack. */
+ * the address to which the function that begins returns. At a function's entry that is x30,
+ * which the glue has put on the stack. */
 	.macro	CALLS_FROM name, to
 FUNC fl_abi_\name
 	mov	w0, w16
@@ -412,10 +414,10 @@ BARE_FUNC fl_\conv\()_\name\()_simd, \frame
 END fl_\conv\()_\name\()_simd
 	.endm
 
-/* NAME: to(id), which calls a function of the program's own. What is bound was so before the
- * glue's word led here: the load of that word is over when the barrier is. All vector
- * registers are saved: a function of a vector calling convention keeps more of them than
- * others, and in a body each may be live. */
+/* NAME: to(id), which calls a function of the program's own. That function was bound before the
+ * glue's word led here, and the barrier waits for the load of this word: so to() sees it bound.
+ * All vector registers are saved: a function of a vector calling convention keeps more of them
+ * than others, and in a body each may be live. */
 	.macro	CALLS_BOUND name, to
 FUNC fl_abi_\name
 	dmb	ishld
@@ -444,8 +446,9 @@ BARE_FUNC fl_\conv\()_\name, \frame
 END fl_\conv\()_\name
 	.endm
 
-/* NAME: first(id, who called, stack pointer), as CALLS_FROM; and where that is not 0 what
- * \then is, which finds all as it was. *then_bare, *then_body say where that is. */
+/* NAME: first(id, who called, stack pointer), as CALLS_FROM. Where first() returns not 0 the
+ * routine \then comes next, and finds all as it was. *then_bare and *then_body are its
+ * addresses for the other conventions. */
 	.macro	CALLS_BEFORE name, first, then, then_bare, then_body
 FUNC fl_abi_\name
 	stp	x16, x30, [sp, #-16]!
@@ -476,8 +479,8 @@ END \name
 
 /* ---- what asks ----------------------------------------------------------------- */
 
-/* Where the ASKS in this file go with a call of another function: to(id, its function,
- * stack pointer). NAME: to nobody with one of the probe's. */
+/* Where each ASKS in this file goes with a call of another function: to(id, that function,
+ * stack pointer). NAME: a call of the probe's own function goes nowhere. */
 	.macro	ASKS_OTHERS name, asked, to
 FUNC fl_ask_\name
 	LOAD	x9, \asked
@@ -496,7 +499,7 @@ END fl_ask_\name
 	.cfi_endproc
 	.endm
 
-/* NAME: a call whose first argument is (*asked)[id] goes on as usual. */
+/* NAME: a call whose first argument is (*asked)[id] goes on to the usual NAME. */
 	.macro	ASKS name, asked
 FUNC fl_ask_\name
 	LOAD	x9, \asked
@@ -509,7 +512,7 @@ END fl_ask_\name
 
 /* ---- paths ----------------------------------------------------------------------- */
 
-/* No body here has what calls these (fl_arch_put_aside()). */
+/* No body calls these here (fl_arch_put_aside()). */
 	.macro	PATHS put
 	.irp	name, enter, add, cut, leave, at, done, only, home
 FUNC fl_path_\name

@@ -31,7 +31,7 @@ void a64_rseq_use(intptr_t at)
 	know(&a64_own_tramp);
 }
 
-/* Whoever is led to a sequence is led there by what is stored behind this. */
+/* What leads a thread to a sequence is stored after the offsets here. */
 void fl_arch_rseq_open(void)
 {
 	if (&__rseq_size && __rseq_size)
@@ -43,7 +43,7 @@ bool fl_arch_has_rseq(void)
 	return fl_rseq_at != 0;
 }
 
-/* In each thread: where a glue that is not to count finds no slot (count.c). */
+/* For each thread: a word where a glue that is not to count finds no slot (count.c). */
 static const uintptr_t nothing[FL_POINTEE_OWN / 8 + FL_ARCH_POINTEE_OWN];
 static __thread const uintptr_t *no_slot __attribute__((tls_model("initial-exec"))) = nothing;
 
@@ -67,7 +67,7 @@ static bool has_atomics(void)
 	return (getauxval(AT_HWCAP) & FL_ARCH_ATOMICS) != 0;
 }
 
-/* By a sequence or an atomic; and is all in reach of the few instructions there are? */
+/* It counts by a sequence or an atomic. Is all in reach of the few instructions there are? */
 bool fl_arch_glue_can(enum fl_glue_does does)
 {
 	unsigned char out[FL_ARCH_COUNTING_BYTES], rest[FL_ARCH_COUNTING_REST_BYTES];

@@ -1,10 +1,10 @@
 /*
  * rseq.h - private to arch/aarch64/, for assembly: functions, restartable sequences.
  *
- * A thread arms a sequence by naming its descriptor in its rseq area (OS5). A signal or a
- * preemption between start and end then goes on at `abort`, and nothing is armed any more.
- * Beside its descriptors an object keeps what its sequences need to know of the thread
- * pointer, in two words: one address leads to all of it.
+ * A thread arms a sequence: it stores the address of the sequence's descriptor in its rseq area
+ * (OS5). If a signal or a preemption comes between start and end, the thread goes on at
+ * `abort`, and no sequence is armed any more. Beside its descriptors an object keeps two words:
+ * the offsets from the thread pointer that its sequences need. So one address leads to all.
  */
 #define RSEQ_SIGNATURE	0xd428bc00	/* what glibc registered, AArch64: brk #0x45e0 */
 
@@ -34,7 +34,7 @@
 	.popsection
 	.endm
 
-/* The descriptor the kernel reads: start, length, abort address. */
+/* The descriptor that the kernel reads: start, length, abort address. */
 	.macro	RSEQ_DESCRIPTOR name, start, end, abort
 	.pushsection .data.rseq, "aw", @progbits
 	.p2align 5
@@ -53,9 +53,9 @@
 	.subsection 0
 	.endm
 
-/* A sequence begins that changes the thread's own slot, x12, or it goes to \long. It ends at
- * .Lend\id, and is begun again from .Larm\id by .Labort\id: both are the caller's. x9, x15 to
- * x17 stay; x10, x11 and x13 are scratch. */
+/* Begin a sequence that changes the thread's own slot, which is x12; without a slot the code
+ * goes to \long. The caller has .Lend\id, where the sequence ends, and .Labort\id, which
+ * begins it again from .Larm\id. x9, x15 to x17 stay; x10, x11 and x13 are scratch. */
 	.macro	BEGIN_IN_SLOT id, long
 	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
 .Larm\id:

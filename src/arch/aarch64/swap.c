@@ -1,9 +1,10 @@
 /*
  * swap.c - a load-exclusive and its store-exclusive as compare-and-swap.
  *
- * The load keeps, in memory of the thread's own, where it stood (the stack pointer and its
- * size, in one word), which address and what it has loaded. The store asks for these and
- * stores if memory is as it was loaded, by a pair of its own within which nothing is done.
+ * The load keeps three things in memory of the thread's own: where it stood (the stack pointer
+ * and the load's size, in one word), the address, and what it has loaded. The store looks at
+ * these, and stores if memory is as it was loaded. It does so by a pair of its own, within
+ * which nothing else is done.
  *
  *	ldaxr w1, [x0]		stp a, b, [sp, #-48]!; stp c, d; stp e, f
  *				mrs a, tpidr_el0; add a, a, own
@@ -19,7 +20,7 @@
  *				stp ...; mrs a; add a
  *				ldr b, [a, #8]; sub b, b, x0
  *				ldr c, [a, #16]
- *				ldr d, [a]; str xzr, [a]		last, and it is gone
+ *				ldr d, [a]; str xzr, [a]		last; nothing is kept
  *				cbnz b, 1f
  *				sub d, d, #48 + shape; sub d, sp, d; cbnz d, 1f
  *				ldaxr b, [x0]; eor b, b, c; cbnz b, 3f
@@ -33,19 +34,20 @@
  *
  * INVARIANT  A store stores only if memory has the value that the load before it, of the same
  *	call, has loaded, at that address and of that size.
- * WHY	What a signal handler loads, between any two of these instructions, is kept with a stack
- *	pointer of its own. It is stored first and read last, so what is read before it is
- *	the function's own if it is; what the handler's store leaves is 0. What was kept is
- *	gone behind each store. Who comes to a store has come to a load before (whole.c).
- *	The pair's own load acquires, always: between the two loads the word may have been
- *	given away and back (ABA), and what was done under it meanwhile is to be seen.
- * PROGRESS  64 failures of a thread in a row, and its pairs are as they were until it has
- *	failed 64 times more: stores that the architecture does not promise, at another address
- *	than the load's, succeed on some processors. The store that was there stands first, so
- *	it finds the monitor of a load that was left. Where a status is thrown away (wzr)
- *	failures cannot be counted, and nothing is left.
+ * WHY	A signal handler may come between any two of these instructions. What it loads is
+ *	kept with a stack pointer of its own. The word with the stack pointer is stored first
+ *	and read last. So if it is the function's own, all that was read before is, too; the
+ *	handler's store leaves a 0 there. What was kept is gone behind each store. A thread that
+ *	comes to a store has come to a load before (whole.c). The load of the store's own pair
+ *	acquires, always: between the two loads the word may have been given away and back
+ *	(ABA), and what was done under it meanwhile is to be seen.
+ * PROGRESS  When a thread has failed 64 times in a row, its pairs do what they did originally,
+ *	until it has failed 64 times more: stores that the architecture does not promise, at
+ *	another address than the load's, succeed on some processors. The original store stands
+ *	first, so it finds the monitor of an original load. Where a status is thrown away (wzr)
+ *	failures cannot be counted, and no pair does what it did originally.
  *
- * A load of two registers stays what it is: no plain one is sure to load both at once. No flag
+ * A load of two registers stays exclusive: no plain load is sure to load both at once. No flag
  * is touched, and nothing is kept below the stack pointer.
  */
 #include "arch/arch.h"
@@ -134,7 +136,7 @@ static void restore_scratch(struct swapping *m)
 	tell_depth(m, 0);
 }
 
-/* What is the thread's own. */
+/* The address of the thread's own memory. */
 static void find_own(struct swapping *m)
 {
 	uint32_t at = (uint32_t)m->of->own_at;
@@ -144,7 +146,7 @@ static void find_own(struct swapping *m)
 	put(m, a64_add(m->r[RECORD], m->r[RECORD], at >> 12) | 1u << 22);
 }
 
-/* What stands with the stack pointer in one word: it is a multiple of 16, and no word is 0. */
+/* What is added to the stack pointer in its word: sp is a multiple of 16, and no word is 0. */
 static unsigned int key_above(const struct swapping *m)
 {
 	return KEPT + 8 + a64_shape_of(m->word);
@@ -152,7 +154,7 @@ static unsigned int key_above(const struct swapping *m)
 
 /* ---- the load ---------------------------------------------------------------------- */
 
-/* A plain load of the same order, or that of two registers, through `base`. */
+/* A plain load of the same order, or the exclusive load of two registers, through FIRST. */
 static uint32_t load_of(const struct swapping *m, unsigned int t, unsigned int t2)
 {
 	if (m->is_pair)
@@ -208,7 +210,7 @@ static void put_load(struct swapping *m)
 
 /* ---- the store --------------------------------------------------------------------- */
 
-/* Its own load, which acquires, and has the same size: ldaxr, ldaxp. */
+/* The load of the store's own pair, which acquires, and has the same size: ldaxr, ldaxp. */
 static void put_compare(struct swapping *m)
 {
 	uint32_t load = (m->word & 0xc0200000) | 0x085f8000 | m->r[BASE] << 5 | m->r[TMP];
@@ -221,7 +223,7 @@ static void put_compare(struct swapping *m)
 	put(m, 0xaa000000 | m->r[MORE] << 16 | m->r[TMP] << 5 | m->r[TMP]);	/* orr */
 }
 
-/* Asks for what was kept; what leads away stands in away[2]. */
+/* Look at what was kept; away[]: the branches that lead away where it does not fit. */
 static void put_ask(struct swapping *m, size_t away[2])
 {
 	put_base(m, m->r[BASE]);

@@ -2,7 +2,7 @@
  * syscall.S - the kernel's own calling convention on AArch64.
  *
  * The same three routines as on every CPU: any system call, the return from a signal
- * handler, and the first steps of a thread the C library does not know.
+ * handler, and the first steps of a thread that the C library does not know.
  */
 #include <asm/unistd.h>
 
@@ -31,7 +31,7 @@ FUNC fl_arch_syscall
 	.cfi_endproc
 	.size	fl_arch_syscall, . - fl_arch_syscall
 
-/* The restorer of our signal handlers: unwinders know a signal frame by these two. */
+/* The restorer of our signal handlers: unwinders know a signal frame by these two words. */
 	nop
 FUNC fl_arch_sigreturn
 	mov	x8, #__NR_rt_sigreturn
@@ -66,7 +66,7 @@ FUNC fl_arch_thread
 2:	mov	x0, #0
 	mov	x8, #__NR_exit
 	svc	#0
-	yield				/* where even this is denied */
+	yield				/* where even exit is denied */
 	b	2b
 	.cfi_endproc
 	.size	fl_arch_thread, . - fl_arch_thread

@@ -1,5 +1,5 @@
 /*
- * tramp.S - restartable sequences that C calls: what changes the thread's own slot, in the
+ * tramp.S - restartable sequences that C calls: they change the thread's own slot, in the
  * way of the routines (routines.h).
  */
 #include "arch/layout.h"
@@ -8,7 +8,7 @@
 	.text
 	RSEQ_OWN a64_own_tramp
 
-/* What C calls; false where the thread has no slot, or the kernel no sequences. */
+/* A function that C calls; false where the thread has no slot, or the kernel no sequences. */
 	.macro	OWN_SEQUENCE name
 	adrp	x9, fl_rseq_at
 	ldr	x9, [x9, :lo12:fl_rseq_at]
@@ -41,7 +41,7 @@ FUNC fl_arch_put_pair
 	ret
 END fl_arch_put_pair
 
-/* bool fl_arch_put_one(const void *record): the same for one. */
+/* bool fl_arch_put_one(const void *record): the short path for one record. */
 FUNC fl_arch_put_one
 	ldp	x2, x3, [x0]
 	OWN_SEQUENCE one

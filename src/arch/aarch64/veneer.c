@@ -1,10 +1,10 @@
 /*
  * veneer.c - what leads from a site to a glue that no branch of 128 MiB reaches.
  *
- * The glue's address is 8 bytes of data in the veneer: it lies in the same page, and is not
- * changed once that is executed. A register leads there that is dead at the site, since a
- * glue loads its id into it (glue.c). What is out of reach of the glue, too, is the
- * function, so what goes back there is done here, and the glue is one that is called.
+ * The glue's address is 8 bytes of data in the veneer: these lie in the same page, and do not
+ * change once the veneer is executed. The register that leads there is dead at the site,
+ * because a glue loads its id into it (glue.c). The function is out of the glue's reach, too.
+ * So the veneer goes back there, and its glue is one that is called.
  *
  * At a call, or where a jump leaves the function:
  *
@@ -36,8 +36,8 @@
  *	brk
  * 1:	.quad glue
  *
- * No page of these is guarded (BTI), so that br and blr may lead anywhere; each way back into
- * the program is a return, or a direct branch.
+ * No page of veneers and glues is guarded (BTI), so br and blr may lead anywhere; each way back
+ * into the program is a return, or a direct branch.
  */
 #include "arch/arch.h"
 #include "decode.h"
@@ -56,7 +56,7 @@ static void add(struct words *v, uint32_t w)
 	v->w[v->n++] = w;
 }
 
-/* What lies at the address, a word, or several, behind this one. */
+/* Load what lies at offset `literal` of the veneer, behind this word. */
 static void add_load(struct words *v, unsigned int reg, size_t literal)
 {
 	uint32_t w;
@@ -65,7 +65,7 @@ static void add_load(struct words *v, unsigned int reg, size_t literal)
 	add(v, w);
 }
 
-/* The next multiple of 8, which is the veneer's end. */
+/* The glue's address, at the next multiple of 8. */
 static void add_glue(struct words *v, uintptr_t glue)
 {
 	if (v->n % 2)
@@ -79,7 +79,7 @@ static void put_way(struct words *v, const struct fl_veneer *in)
 	add_load(v, JUMPS, 8);
 	add(v, a64_br(JUMPS));
 	add_glue(v, in->glue);
-	if (in->form == FL_FORM_CALL)		/* off it is a NOP */
+	if (in->form == FL_FORM_CALL)		/* when off, the site is a NOP */
 		return;
 	while (v->n < A64_GLUE_RET / 4)
 		add(v, A64_W_BRK);

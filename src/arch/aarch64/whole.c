@@ -1,16 +1,16 @@
 /*
  * whole.c - which functions' pairs can be compare-and-swap.
  *
- * All of a function's or none: a load that keeps what it has loaded and a store that asks the
- * monitor do not belong together. So the function must be known to have whole pairs: on every
- * way to a store a load was met, of the same size and number of registers; every load has a
- * store on some way. Of each instruction it is told what ways to it have met last, with the
- * flow, until nothing is new.
+ * All pairs of a function are, or none: a load that keeps what it has loaded and a store that
+ * asks the monitor do not belong together. So the function must be known to have whole pairs:
+ * on every way to a store a load was met, of the same size and number of registers; every load
+ * has a store on some way. For each instruction it is noted what the ways to it have met last.
+ * This is done with the flow, until nothing is new.
  *
- * A store that is met behind another one fails always, and goes on failing: what was kept is
- * cleared. One behind a system call does, too, but there what was kept is not cleared, so such
- * a function is left as it is; and so is one whose instructions name one register twice,
- * where the architecture does not say what they do.
+ * A store that is met behind another store fails always, and goes on failing: what was kept is
+ * cleared. A store behind a system call fails always, too, but what was kept is not cleared
+ * there. So a function that has one is left as it is. So is a function with an exclusive that
+ * names one register twice, where the architecture does not say what happens.
  */
 #include "decode.h"
 #include "excl.h"
@@ -30,7 +30,7 @@ static uint32_t word_there(const struct code *c, uint32_t k)
 	return a64_word(part->code + 4 * k);
 }
 
-/* What instruction `k` leaves behind it. */
+/* What a way has met last when it has passed instruction `k`. */
 static unsigned int met_behind(const struct code *c, uint32_t k)
 {
 	switch (c->p[k].kind) {
@@ -85,7 +85,7 @@ static void find_ways(struct code *c)
 	}
 }
 
-/* Does it name a register twice that may be named once? */
+/* Does the exclusive name a register twice that may be named only once? */
 static bool is_twice(uint32_t w, unsigned int kind)
 {
 	unsigned int t = a64_rd(w), t2 = a64_is_pair(w) ? a64_ra(w) : t, s = a64_rm(w);
