@@ -160,7 +160,7 @@ extern const char *const fl_tactic_names[FL_N_TACTICS];
 
 enum fl_state { FL_OLD, FL_OFF, FL_ON, FL_N_STATES };
 
-/* The marks of who changes a place; 0: nobody does (patch/motion.c). */
+/* Marks of who changes a place; 0: nobody does (patch/motion.c). */
 union fl_motion {
 	uint32_t any;
 	struct { uint8_t one, set; };
@@ -220,8 +220,8 @@ enum fl_row { FL_ROW = 1, FL_ROW_INSIDE = 2 };
  * How a stretch of a window changes while threads run: the park is stored, all cores are
  * synchronised, the rest is stored, all cores are synchronised again, the head is stored.
  * Without a park the head is the only store. While the park stands threads pass the
- * stretch, whatever the rest holds; where no thread may pass, they are held. No thread is
- * in a stretch that was a row of `old` bytes: then any order and any store will do.
+ * stretch, whatever the rest holds; where no thread may pass, they are held. Where
+ * `old` bytes are a row no thread is there when they change: any order and store will do.
  */
 struct fl_move {
 	uint8_t start, end;		/* offsets of the stretch */
@@ -251,8 +251,8 @@ struct fl_plan_in {
 	uint32_t probe;			/* the id that the glue loads; for an ASK: the system
 					 * call's number */
 	uintptr_t on, off;		/* FL_FORM_BODY: where the entry jumps to */
-	/* ... and for each offset in the window: an instruction begins there, whose copy is so
-	 * far into `off`; 0: none begins there. All 0: threads may come there later. */
+	/* ... and for each offset in the window, how far into `off` the copy lies of the
+	 * instruction that begins there; 0: none does. All 0: threads may come there later. */
 	uint8_t copies[FL_ARCH_INNER];
 };
 /* Fill `p`; 0 or a refusal (FLE_NOREACH, FLE_NOSPACE, FLE_UNKNOWN, ...). No thread is ever
@@ -377,7 +377,7 @@ size_t fl_arch_put_branch(unsigned char *out, enum fl_branch, uintptr_t at, uint
  *	FL_FORM_BODY_POINT	a call of glue goes to FL_ARCH_POINT_CALL in it; all that may
  *				be live is kept
  *
- * 0 for another form: it has none. */
+ * 0, too: the port has no such place. */
 size_t fl_arch_put_place(unsigned char *out, enum fl_form, const unsigned char *code,
 			 size_t len);
 
@@ -425,7 +425,8 @@ struct fl_held_part {			/* of a function's code */
 enum { FL_HELD_PARTS = 8 };
 /* How much memory the answer takes; 0: this code holds no monitor. */
 size_t fl_arch_held_bytes(const struct fl_held_part *, uint32_t n);
-/* Fill `memory`, which is aligned to 8: before how many instructions may one be held? */
+/* Fill `memory`, which is aligned to 8. Returns before how many instructions a monitor may be
+ * held that a store asks for. */
 uint32_t fl_arch_held(const struct fl_held_part *, uint32_t n, void *memory);
 /* Memory would be accessed beside the instruction at `at`: before it; where its branch leaves
  * the function; by what fl_arch_move() makes of it. Would that be between the two of a pair?
@@ -442,7 +443,7 @@ bool fl_arch_is_held(const void *memory, uintptr_t at, enum fl_woven, uint64_t *
  */
 enum fl_exclusive { FL_EXCLUSIVE_LEAVE, FL_EXCLUSIVE_CAS, FL_EXCLUSIVE_LSE, FL_N_EXCLUSIVES };
 /* Choose pairs to rewrite, from what fl_arch_held() has found; a rewritten pair holds no
- * monitor. Returns before how many instructions one may still be held. */
+ * monitor. Returns as fl_arch_held(), for the pairs that are left. */
 uint32_t fl_arch_rewrite_exclusives(void *memory, enum fl_exclusive);
 /* Which part of a rewritten pair the instruction at `at` is; 0: the instruction stays. */
 unsigned int fl_arch_exclusive_part(const void *memory, uintptr_t at);
@@ -486,17 +487,17 @@ enum fl_path_what {
 	FL_PATH_ENTER,			/* a call begins */
 	FL_PATH_ADD,
 	FL_PATH_CUT,			/* a path ends and another one begins */
-	FL_PATH_LEAVE,			/* the last one of the call ends */
-	FL_PATH_AT,			/* one begins, whatever was before */
+	FL_PATH_LEAVE,			/* the last path of the call ends */
+	FL_PATH_AT,			/* a path begins, whatever was before */
 	FL_PATH_DONE,			/* the call ends, and its path has been told */
-	FL_PATH_ONLY,			/* that of the number `add` ends, whatever the sum */
+	FL_PATH_ONLY,			/* the path of number `add` ends, whatever the sum */
 	FL_PATH_HOME,			/* CUT or LEAVE, of a sum on the stack: a routine's */
 	FL_N_PATH_WHATS
 };
 /*
- * What the routines of probe/path.c do, without a call where all is as it mostly is; otherwise
- * by way of `cold`, which stands elsewhere and calls. Registers that are not `dead`, flags that
- * are not dead, and what is below the stack pointer stay.
+ * Code that does what a routine for paths does (routines.h, PATHS), without a call where all
+ * is as it mostly is; otherwise it goes to `cold`, which stands elsewhere and calls. Registers
+ * that are not `dead`, flags that are not dead, and what is below the stack pointer stay.
  */
 enum { FL_PATH_DEPTHS = 12, FL_PATH_SPARE = 4 };
 struct fl_path_code {

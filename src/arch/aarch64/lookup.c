@@ -70,7 +70,7 @@ static void put_part(unsigned char **out, const struct fl_looked *p, unsigned in
 #undef AHEAD
 }
 
-/* From which offset on is the stack pointer how far below the original's? */
+/* Note how far the stack pointer is below the original's, and from which offset on. */
 static void note_depths(struct fl_lookup *l, size_t n)
 {
 	l->depths[0] = (struct fl_depth){ 4, KEPT };

@@ -15,7 +15,8 @@
  * The atomic stands for the load. The store's status is 0, because the atomic never fails. The
  * instructions between stay, so every register and flag is what it was behind a pair that did
  * not fail. The number that the atomic adds, sets or clears is made in the status register,
- * which nobody reads. No change of the word is missed, as by a compare-and-swap (ABA).
+ * which nobody reads. Nothing is lost: not even a change of the word that is
+ * undone (ABA), which the way of swap.c cannot see.
  *
  * This is done for a pair in a straight line that no branch leads into, with one instruction
  * between at most, or a comparison and its way out. Other pairs stay as they are.

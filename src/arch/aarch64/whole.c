@@ -1,11 +1,11 @@
 /*
  * whole.c - which functions' pairs can be compare-and-swap.
  *
- * All pairs of a function are, or none: a load that keeps what it has loaded and a store that
- * asks the monitor do not belong together. So the function must be known to have whole pairs:
- * on every way to a store a load was met, of the same size and number of registers; every load
- * has a store on some way. For each instruction it is noted what the ways to it have met last.
- * This is done with the flow, until nothing is new.
+ * All pairs of a function can be, or none: a load that keeps what it has loaded and a store
+ * that asks the monitor do not belong together. So the function must be known to have whole
+ * pairs: on every way to a store a load was met, of the same size and number of registers;
+ * every load has a store on some way. For each instruction it is noted what the ways to it
+ * have met last. This is done with the flow, until nothing is new.
  *
  * A store that is met behind another store fails always, and goes on failing: what was kept is
  * cleared. A store behind a system call fails always, too, but what was kept is not cleared

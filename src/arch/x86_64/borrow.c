@@ -196,8 +196,8 @@ size_t fl_arch_find_sigreturn(const unsigned char *text, size_t n)
 enum { TCB = 0, DTV = 8, SELF = 16, SEVERAL = 24, STACK_GUARD = 0x28, POINTER_GUARD = 0x30 };
 
 /* A table is pairs of words: how many pairs, how new the table is, and for each library where
- * the thread's part of it is. Here no part has been asked for yet. So the loader looks for a
- * part when it is asked for, and finds those that have a fixed place. */
+ * the thread's part of it is. Here no part has been asked for yet. So when a part is asked
+ * for, the loader looks, and finds those that have a fixed place. */
 void fl_arch_lay_thread(unsigned char *to, uintptr_t at, const unsigned char *like,
 			unsigned char *table, uintptr_t table_at)
 {

@@ -4,8 +4,8 @@
  * Two stores are never fetched in part by any core: that of one byte, and that of one
  * naturally aligned word (HW1, HW2). The third one, anywhere in a line, is atomic as data; as
  * code it is so only where that has been seen. Instruction fetch on every core sees a store to
- * text in bounded time, without further ado. That nobody runs the old bytes any more takes a
- * sync (patch/sync.h).
+ * text in bounded time, without further ado. Only a sync makes sure that nobody runs the old
+ * bytes any more (patch/sync.h).
  */
 #include "arch/arch.h"
 

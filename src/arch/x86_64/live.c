@@ -223,8 +223,7 @@ static void use_escaped(struct fl_needs *n, struct parts *p)
 
 /* ---- what raises nothing ---------------------------------------------------------------- */
 
-/* Not quiet are divisions, x87's instructions, what waits for these, and all that is not
- * known. */
+/* Divisions, x87's instructions, what waits for these, and unknown ones are not quiet. */
 static bool is_quiet(const struct parts *p)
 {
 	uint8_t op = p->op[0];

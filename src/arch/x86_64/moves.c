@@ -32,7 +32,7 @@ struct stretch {
 	const struct fl_patch *p;
 	const uint8_t *from, *to;	/* of its first byte */
 	uint8_t start, n;
-	bool may_pass;			/* threads may skip it, as `from` or `to` lets them */
+	bool may_pass;			/* threads may skip it: one of both states does that */
 	bool whole;			/* threads meet `from` and `to` whole */
 	bool is_left;			/* no thread is there, and none comes */
 };

@@ -13,7 +13,7 @@
  *	-		none, though there is a ModRM that names memory
  *	.		not known
  *
- * No letter means read and written: the code beside the tables knows these operands. Not known
+ * No letter is for read and written: the code beside the tables knows such operands. Not known
  * are: EVEX and XOP, operands under masks, gathers, xsave, bit strings (bt with a register),
  * strings that are compared, absolute addresses of 64 bits, far transfers, what only a kernel
  * executes. Of the segments only %fs is known.

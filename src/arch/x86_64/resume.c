@@ -7,8 +7,8 @@
  *	b8 nn nn 00 00		mov $number,%eax
  *	0f 05			syscall
  *
- * A byte before these that would make another mov of it (`41 b8`: to %r8d) is
- * taken for such a prefix; this call cannot be told.
+ * A byte before the mov that could make it another one (`41 b8`: to %r8d) is taken
+ * for its prefix; such a call cannot be told.
  */
 #include <errno.h>
 #include <ucontext.h>

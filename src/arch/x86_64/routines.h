@@ -579,8 +579,8 @@ END fl_abi_\name
 
 /* ---- what makes room ------------------------------------------------------------- */
 
-/* NAME: to(n); access.c has put n on the stack, and NAME takes it off. Every register stays.
- * Flags are those of a comparison: ZF where to() returns false. */
+/* NAME: to(n); access.c has put n on the stack, and NAME takes it off. Every register stays,
+ * and so do all flags except those of a comparison: ZF where to() returns false. */
 	.macro	MAKES_ROOM name, to
 FUNC \name
 	pushf

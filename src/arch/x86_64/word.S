@@ -12,8 +12,8 @@
  * end. The line 2 KiB on is fetched to be written. Behind a chunk's end the line is another
  * thread's, which loses it for a moment; behind the ring's end nothing need be there.
  *
- * The store of ptr commits. x86-TSO keeps the word before it (HW5), so who sees the new
- * ptr sees the word: pairs with (F) in channel/public-take.c.
+ * The store of ptr commits. x86-TSO keeps the word before it (HW5), so a reader that sees
+ * the new ptr sees the word: pairs with (F) in channel/public-take.c.
  */
 #include "arch/x86_64/rseq.h"
 
