@@ -110,9 +110,6 @@
 #ifndef FL_ARCH_OPERANDS_GROW
 #error "FL_ARCH_OPERANDS_GROW: is what has a pc-relative operand longer elsewhere?"
 #endif
-#ifndef FL_ARCH_DWARF_SP
-#error "FL_ARCH_DWARF_SP: the stack pointer's column in tables for unwinding"
-#endif
 #ifndef FL_ARCH_DWARF_RETURN
 #error "FL_ARCH_DWARF_RETURN: the return address's"
 #endif

@@ -23,7 +23,7 @@ said_for() {	# CALLS
 	jumps=$(sed -n 's/^cost: .*, jumps to bodies \([0-9.]*\), .*/\1/p' "$err")
 	seconds=$(sql "select value * 997e-6 from session where key = 'pc_samples'")
 	echo "${jumps:-0} $seconds $1" | awk '{ percent = $1; ns = $1 / 100 * $2 * 1e9 / $3 }
-		END { exit !((ns > 0.05 || percent > 11) && ns < 4) }' ||
+		END { exit !((ns > 0.05 || percent > 10) && ns < 4) }' ||
 		fail "$label ${jumps:-no} percent of $seconds s for $1 calls: $(grep cost "$err")"
 }
 

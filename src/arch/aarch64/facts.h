@@ -34,7 +34,6 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_SP 31
 #define FL_ARCH_DWARF_SP 31		/* in tables for unwinding */
 #define FL_ARCH_FP 29
-#define FL_ARCH_DWARF_SP 31
 #define FL_ARCH_DWARF_FP 29
 #define FL_ARCH_DWARF_RETURN 30
 #define FL_ARCH_DWARF_REGS 32		/* x0 to x30, sp */
@@ -108,9 +107,8 @@ int fl_a64_flip(uintptr_t at, fl_unit to);	/* 0, or FLE_EXCHANGE: nothing is sto
 #define FL_ARCH_USER_WORDS 34		/* struct user_pt_regs */
 #define FL_ARCH_USER_CALL (8 * 8)	/* x8 */
 #define FL_ARCH_USER_RESULT 0		/* x0 */
-#define FL_ARCH_USER_WORDS 34		/* of NT_PRSTATUS; of these pc and sp */
-#define FL_ARCH_USER_PC 32
-#define FL_ARCH_USER_SP 31
+#define FL_ARCH_USER_PC 32		/* pc, of these words */
+#define FL_ARCH_USER_SP 31		/* sp */
 #define FL_ARCH_INNER 1
 #define FL_ARCH_FRAME_BYTES 8
 #define FL_ARCH_RESTORER_BYTES 8

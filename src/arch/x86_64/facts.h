@@ -34,7 +34,6 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_DWARF_FP 6		/* rbp */
 #define FL_ARCH_DWARF_SP 7		/* rsp, in tables for unwinding */
 #define FL_ARCH_FP 5			/* rbp */
-#define FL_ARCH_DWARF_SP 7		/* columns of the tables for unwinding */
 #define FL_ARCH_DWARF_RETURN 16
 #define FL_ARCH_DWARF_REGS 17		/* rax to r15, and the return address */
 #define FL_ARCH_PERF_REGS 0xff01ff	/* rax to rsp, rip, r8 to r15 */
@@ -105,9 +104,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_USER_WORDS 27		/* struct user_regs_struct */
 #define FL_ARCH_USER_CALL (8 * 15)	/* orig_rax: a system call's number, */
 #define FL_ARCH_USER_RESULT (8 * 10)	/* rax: what it returned, for ptrace */
-#define FL_ARCH_USER_WORDS 27		/* of NT_PRSTATUS; of these rip and rsp */
-#define FL_ARCH_USER_PC 16
-#define FL_ARCH_USER_SP 19
+#define FL_ARCH_USER_PC 16		/* rip, of these words */
+#define FL_ARCH_USER_SP 19		/* rsp */
 #define FL_ARCH_INNER 5			/* a body's window: offsets where threads may stand */
 #define FL_ARCH_FRAME_BYTES 240		/* the part of a signal's frame that is looked at */
 #define FL_ARCH_RESTORER_BYTES 9
