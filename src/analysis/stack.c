@@ -46,8 +46,9 @@
  *	       the frame, and the call began below. Outer calls of f began at x or above:
  *	       at x exactly if f was called by f, and rule 1 would end this outer call. So
  *	       rule 4 alone is for jumps. Of two calls of f below x one is dead, and nobody
- *	       knows which: UNSURE. An exit above the frame that made the only call of f
- *	       below x is UNSURE, too.
+ *	       knows which: UNSURE. But of two that passed one site at one stack pointer the
+ *	       older one is over, as 3 has it. An exit above the frame that made the
+ *	       only call of f below x is UNSURE, too.
  *	   (b) alloca() and arrays of variable length lower an exit by call: rule 3. No
  *	       call of f is open below x then, unless it was unwound.
  *	   (c) gcc lets up to 16 bytes of pushed arguments stand until a later call
@@ -147,6 +148,29 @@ static void drop_above(struct fl_stack *s, struct fl_fiber *f, uint32_t keep,
 		f->last[f->open[i].function] = f->open[i].outer;
 		f->n = i;
 	}
+}
+
+/* Did both calls pass one site in one machine frame? Then the older one is over (WHY, 3). */
+static bool is_of_same_frame(const struct fl_open *newer, const struct fl_open *older)
+{
+	return newer->probe == older->probe && newer->sp == older->sp;
+}
+
+/* Drop the calls below the top one, in a row, that it proves to be over. */
+static void drop_passed(struct fl_stack *s, struct fl_fiber *f)
+{
+	uint32_t top = f->n - 1, keep = top;
+
+	while (keep && is_of_same_frame(&f->open[top], &f->open[keep - 1]))
+		drop_call(s, f, --keep, FL_DROP_UNWOUND);
+	if (keep == top)
+		return;
+	f->open[top].outer = f->open[keep].outer;
+	f->open[keep] = f->open[top];
+	memmove(fl_stack_marks(f, keep), fl_stack_marks(f, top),
+		f->n_marks * sizeof(*f->marks));
+	f->n = keep + 1;
+	f->last[f->open[keep].function] = f->n;
 }
 
 /* Move call i down to the top of what is kept; `moved` says where its caller
@@ -464,6 +488,7 @@ static struct candidate find_call(const struct fl_stack *s, const struct fl_fibe
 				  const struct flick_tag *tag, int32_t reach)
 {
 	struct candidate best = { .at = -1 };
+	const struct fl_open *newer = NULL;	/* the last one that may be meant */
 	int32_t deepest = reach;
 	bool pending = false, higher = false;
 
@@ -477,8 +502,10 @@ static struct candidate find_call(const struct fl_stack *s, const struct fl_fibe
 		if (above < deepest - (int32_t)FL_STACK_PENDING)
 			deepest = above + (int32_t)FL_STACK_PENDING;
 		if (is_dead || f->open[i].function != tag->function ||
-		    !is_in_reach(&f->open[i], tag, above))
+		    !is_in_reach(&f->open[i], tag, above) ||
+		    (tag->jump && newer && is_of_same_frame(newer, &f->open[i])))
 			continue;
+		newer = &f->open[i];
 		if (best.at < 0)
 			best.inner = i;
 		if (above == 0)
@@ -527,14 +554,31 @@ static void doubt(struct fl_stack *s, struct fl_fiber *f, const struct candidate
 		f->open[i].doubtful = 1;
 }
 
+/* A call that was not seen to begin ended at `sp`: what it called has ended. Of doubtful calls
+ * no end is known anyhow; one that stays would be taken for the caller of the next call. But
+ * they stay beside another call that ended unseen: without them its end would seem certain. */
+static void drop_left(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+{
+	uint32_t keep = f->n;
+
+	if (s->n_fibers > 1)		/* a call that is lower may be on another stack */
+		return;
+	while (keep && distance(sp, f->open[keep - 1].sp) > (int32_t)FL_STACK_PENDING)
+		if (!f->open[--keep].doubtful)
+			return;
+	drop_above(s, f, keep, FL_DROP_UNWOUND);
+}
+
 static enum fl_match end_found(struct fl_stack *s, const struct flick_record *exit,
 			       const struct flick_tag *tag, struct fl_closed *closed)
 {
 	struct candidate c = find_fiber(s, exit, tag);
 	struct fl_fiber *f = fl_stack_fiber(s);
 
-	if (c.at < 0)
+	if (c.at < 0) {
+		drop_left(s, f, exit->sp);
 		return FL_MATCH_NONE;
+	}
 	if (tag->jump)
 		learn_jump(s, &f->open[c.at], exit, &c);
 	if (c.unsure || c.unseen) {
@@ -542,11 +586,13 @@ static enum fl_match end_found(struct fl_stack *s, const struct flick_record *ex
 		return FL_MATCH_UNSURE;
 	}
 	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
-	if (!f->open[c.at].doubtful) {
+	if (tag->jump)
+		drop_passed(s, f);
+	if (!f->open[f->n - 1].doubtful) {
 		*closed = fl_stack_pop(s, f, exit->tsc);
 		return FL_MATCH_CLOSED;
 	}
-	drop_above(s, f, (uint32_t)c.at, FL_DROP_UNWOUND);
+	drop_above(s, f, f->n - 1, FL_DROP_UNWOUND);
 	return FL_MATCH_UNSURE;
 }
 

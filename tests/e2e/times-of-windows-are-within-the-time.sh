@@ -12,7 +12,6 @@ cat >"$work/long.c" <<'END'
 #include <time.h>
 #define BODY __attribute__((noipa))
 #define QUIET BODY __attribute__((no_instrument_function))
-static volatile uint64_t sink;
 static uint64_t all;
 QUIET static uint64_t now(void)
 {
@@ -23,8 +22,12 @@ QUIET static uint64_t now(void)
 }
 QUIET static void spin(uint64_t us)
 {
-	for (uint64_t i = 0; i < us * 300; i++)
-		sink += i;
+	uint64_t x = us;
+
+	for (uint64_t i = 0; i < us * 500; i++) {	/* a product takes three cycles or four */
+		x *= 0x9e3779b97f4a7c15;
+		__asm__ volatile("" : "+r"(x));
+	}
 }
 BODY void leaf(void) { spin(1); }
 BODY void cut(void) { for (int i = 0; i < 30; i++) leaf(); }

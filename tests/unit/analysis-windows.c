@@ -520,6 +520,59 @@ static void an_exit_by_jump_is_known_by_how_far_it_stands(void **unused)
 	assert_int_equal(unknown_of('b'), 5);
 }
 
+/* A call may be kept, because its exit may have been another one's. Then the next call that
+ * comes to the same place ends it: else both could be meant, and that of every later one. */
+static void an_exit_by_jump_is_learnt_however_near_it_stands(void **unused)
+{
+	static const uint32_t above[] = { 8, 16, 24 };
+
+	(void)unused;
+	for (size_t k = 0; k < ARRAY_LEN(above); k++) {
+		jump_from(false);
+		for (int i = 0; i < 50; i++) {
+			enter('b', 100, LIBC);
+			call('c', 140, in('b', 0x10));
+			leave('b', 100 - above[k]);
+		}
+		assert_int_equal(unknown_of('b'), 4);
+		assert_int_equal(unknown_of('c'), 0);
+		/* none is told to lie in another one */
+		assert_int_not_equal(edge("-b", TOTAL), FLICK_NONE);
+	}
+}
+
+/* The window begins in a call of b. The end of its call of c may be another one's, and the call
+ * is kept; it has ended where b does, and called no other b. */
+static void what_a_call_has_called_ends_with_it(void **unused)
+{
+	(void)unused;
+	sites[EXIT('c')].jump = 1;
+	jump_from(false);
+	enter('c', 116, in('b', 0x10));
+	leave('c', 100);
+	leave('b', 84);
+	for (int i = 0; i < 50; i++) {
+		enter('b', 100, LIBC);
+		enter('c', 116, in('b', 0x10));
+		leave('c', 100);
+		leave('b', 84);
+	}
+	assert_int_equal(unknown_of('b'), 4);
+	assert_in_range(unknown_of('c'), 1, 4);
+}
+
+/* The end of b may have been another one's, and c, which ends then, lay in b. */
+static void what_lies_further_out_stays(void **unused)
+{
+	(void)unused;
+	jump_from(false);
+	enter('b', 100, LIBC);
+	leave('b', 84);
+	leave('c', 150);
+	call('d', 130, LIBC);
+	assert_int_equal(edge("bd", SAMPLED), 1);
+}
+
 static void an_exit_by_jump_that_varies_is_unknown(void **unused)
 {
 	(void)unused;
@@ -844,6 +897,9 @@ int main(void)
 		TEST(an_exit_over_open_calls_names_none),
 		TEST(an_exit_of_two_calls_names_none),
 		TEST(an_exit_by_jump_is_known_by_how_far_it_stands),
+		TEST(an_exit_by_jump_is_learnt_however_near_it_stands),
+		TEST(what_a_call_has_called_ends_with_it),
+		TEST(what_lies_further_out_stays),
 		TEST(an_exit_by_jump_that_varies_is_unknown),
 		TEST(frames_of_sleds_are_known_at_once),
 		TEST(nothing_is_paired_across_windows),
