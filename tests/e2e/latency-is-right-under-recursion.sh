@@ -15,6 +15,12 @@ for t in recursion longjmp threads; do
 done
 target recursion -O1 $sites
 record -a latency --all -- "$work/recursion"
-bad=$(sql "select name from $(rows latency) where total_ns >
-	(select total_ns from $(rows latency) where name = 'main')")
-[ -z "$bad" ] || fail "longer than main: $bad"
+# What probes took is measured before the run: beside other work an emulator takes another time
+# for it, and main has most of that.
+totals="raw_total_ns total_ns"
+! emulated cost || totals=raw_total_ns
+for total in $totals; do
+	bad=$(sql "select name from $(rows latency) where $total >
+		(select $total from $(rows latency) where name = 'main')")
+	[ -z "$bad" ] || fail "longer than main by $total: $bad"
+done
