@@ -561,7 +561,7 @@ static void drop_left(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 {
 	uint32_t keep = f->n;
 
-	if (s->n_fibers > 1)		/* a call that is lower may be on another stack */
+	if (s->n_fibers > 1 || !is_on_fiber(f, sp))	/* or it is on another stack */
 		return;
 	while (keep && distance(sp, f->open[keep - 1].sp) > (int32_t)FL_STACK_PENDING)
 		if (!f->open[--keep].doubtful)

@@ -728,9 +728,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	}
 	if (w.program && (w.callers || w.part.is_given || (w.analysis &&
 	    strcmp(w.analysis, FL_PROGRAM_FUNCTIONS)))) {
-		fl_say("--program is of functions by samples: %s has no programs",
-		       w.callers ? "--callers" : w.part.is_given ? "--time-range" :
-		       w.analysis);
+		fl_say("--program shows functions by samples: it cannot be used with %s",
+		       w.callers ? "--callers" : w.part.is_given ? "--time-range" : "-a");
 		return FL_EXIT_USAGE;
 	}
 	w.analysis = w.callers ? FL_STACKS : w.program ? FL_PROGRAM_FUNCTIONS : w.analysis;

@@ -102,9 +102,9 @@ static void join_rows(struct flick_rows *r)
 	qsort(r->cells, r->n_rows, bytes, by_program_and_function);
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *row = r->cells + i * N_FUNCTION_COLUMNS;
-		uint64_t *last = r->cells + (kept - 1) * N_FUNCTION_COLUMNS;
+		uint64_t *last = kept ? r->cells + (kept - 1) * N_FUNCTION_COLUMNS : NULL;
 
-		if (kept && !by_program_and_function(last, row)) {
+		if (last && !by_program_and_function(last, row)) {
 			last[OF_SELF] += row[OF_SELF];
 			last[OF_SAMPLES] += row[OF_SAMPLES];
 		} else {

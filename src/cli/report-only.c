@@ -24,7 +24,10 @@ bool fl_path_matches(const char *path, const char *glob, size_t n)
 {
 	const char *name = path ? strrchr(path, '/') : NULL;
 
-	return path && (fl_glob(glob, n, path) || fl_glob(glob, n, name ? name + 1 : path));
+	name = name ? name + 1 : path;
+	return path && (fl_glob(glob, n, path) || fl_glob(glob, n, name) ||
+			(strlen(name) == n && !memcmp(name, glob, n)) ||
+			(strlen(path) == n && !memcmp(path, glob, n)));
 }
 
 bool fl_sheet_matches(const struct fl_sheet *s, const struct fl_home *homes,

@@ -11,6 +11,7 @@
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <time.h>
 
 #include "cli/cli.h"
 #include "cli/perf-ring.h"
@@ -35,6 +36,15 @@ struct watch {
 	uint32_t n_taken;
 };
 
+/* Without a system call: a sample that is due in the kernel is dropped. */
+static uint64_t look(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return fl_ns(t.tv_sec, t.tv_nsec);
+}
+
 static void note_sample(void *arg, const struct perf_event_header *h)
 {
 	struct watch *w = arg;
@@ -43,20 +53,20 @@ static void note_sample(void *arg, const struct perf_event_header *h)
 		w->taken[w->n_taken++] = ((const struct fl_sample_record *)h)->time;
 }
 
-/* The kernel drops a sample that was due while the thread was in the kernel: in some machines
- * that is every second one. */
+/* The kernel drops a sample that was due while the thread was in the kernel, as during another
+ * sample. */
 static void watch_clock(struct watch *w, struct fl_perf_rings *rings)
 {
-	uint64_t begin = fl_os_monotonic_ns(), last = begin, now = begin, round = begin;
+	uint64_t begin = look(), last = begin, now = begin, round = begin;
 
 	while (w->n < MOST && w->n_taken < WANTED && now - begin < PATIENCE_NS) {
-		now = fl_os_monotonic_ns();
+		now = look();
 		if (now - last > JUMP_NS)
 			w->jumps[w->n++] = (struct jump){ last, now };
 		last = now;
 		if (now - round > ROUND_NS) {
 			fl_perf_rings_take(rings, note_sample, w);
-			round = last = fl_os_monotonic_ns();
+			round = last = look();
 		}
 	}
 	fl_perf_rings_stop(rings);
@@ -95,14 +105,15 @@ static uint32_t median_of_samples(const struct watch *w)
 uint32_t fl_sampler_measure(enum fl_sampled what)
 {
 	struct perf_event_attr attr = fl_sampler_attr(what);
-	struct fl_perf_rings rings = { .of = calloc(1, sizeof(*rings.of)), .n = 1 };
+	struct fl_perf_rings rings = { .of = calloc(1, sizeof(*rings.of)) };
 	struct watch *w = calloc(1, sizeof(*w));
 	uint32_t ns = 0;
 
 	attr.sample_period = EVERY_NS;
 	attr.disabled = 1;
 	attr.inherit = 0;
-	if (w && rings.of && !fl_perf_ring_open(&rings.of[0], &attr, 0, -1) &&
+	rings.n = w && rings.of;
+	if (rings.n && !fl_perf_ring_open(&rings.of[0], &attr, 0, -1) &&
 	    !ioctl(rings.of[0].fd, PERF_EVENT_IOC_ENABLE, 0)) {
 		watch_clock(w, &rings);
 		ns = median_of_samples(w);

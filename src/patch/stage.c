@@ -32,8 +32,10 @@ static void list_free(struct list *l)
 		fl_os_unmap(l, l->bytes);
 }
 
+/* Of a large list, as for all sites of a process tree, little may be used. */
 int fl_set_make(struct fl_set *set, size_t n)
 {
+	enum { MUCH = 1 << 18 };
 	/* (K) pairs with (K): what its last user wrote is done */
 	struct list *l = __atomic_exchange_n(&kept, NULL, __ATOMIC_ACQUIRE);
 	size_t bytes = sizeof(*l) + n * (sizeof(l->changes[0]) + sizeof(struct fl_wide));
@@ -41,7 +43,8 @@ int fl_set_make(struct fl_set *set, size_t n)
 	if (!l || l->bytes < bytes) {
 		list_free(l);
 		l = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+			      MAP_PRIVATE | MAP_ANONYMOUS | (bytes < MUCH ? MAP_POPULATE : 0),
+			      -1, 0);
 		if (fl_is_err(l))
 			return -ENOMEM;
 		l->bytes = bytes;

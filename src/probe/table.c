@@ -45,6 +45,7 @@ void *fl_table_map(size_t n)
 	if (fl_is_err(p))
 		return NULL;
 	fl_os_advise(p, n, MADV_DONTDUMP);
+	fl_os_advise(p, n, MADV_NOHUGEPAGE);	/* one for each table were much */
 	return p;
 }
 

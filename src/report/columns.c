@@ -242,7 +242,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return true;
 	if (!strncmp(name, RAW, strlen(RAW)) || !strcmp(name, "sum_ns"))
 		return false;
-	if (!strcmp(s->name, "program_functions") && r->columns[c].type == FLICK_COL_TEXT)
+	if (!strcmp(s->name, "program_functions") && !strcmp(name, "program") &&
+	    r->columns[c].type == FLICK_COL_TEXT)
 		return !is_one_text(r, c);
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
@@ -436,7 +437,8 @@ bool fl_rows_make_raw(struct flick_rows *r)
 		int to = strncmp(name, RAW, strlen(RAW)) ? -1 :
 			 fl_sheet_column(r, name + strlen(RAW));
 
-		if (to < 0 || r->columns[c].type != FLICK_COL_NS)
+		if (to < 0 || r->columns[c].type != FLICK_COL_NS ||
+		    r->columns[to].type != FLICK_COL_NS)
 			continue;
 		any = true;
 		for (size_t i = 0; i < r->n_rows; i++) {

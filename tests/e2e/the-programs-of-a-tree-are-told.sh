@@ -113,12 +113,15 @@ grep -q '/dash ' "$out" && fail "$label more than was asked for: $(cat "$out")"
 run "$FLICK" report --program once -P 'libspin.so!*' -n 1 "$data"
 succeeded
 tail -n 1 "$out" | grep -q ' spin$' || fail "$label with -P: $(cat "$out")"
+run "$FLICK" report --program once --lines "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Function +Source$' "$out" || fail "$label lines: $(cat "$out")"
 run "$FLICK" report --program oftn "$data"
 one_line_error 1 'no program of this recording matches .oftn.; did you mean .often.?'
 run "$FLICK" report --program once -a latency "$data"
-one_line_error 2 '--program is of functions by samples: latency has no programs'
+one_line_error 2 '--program shows functions by samples: it cannot be used with -a'
 run "$FLICK" report --program once --callers spin "$data"
-one_line_error 2 '--program is of functions by samples: --callers has no programs'
+one_line_error 2 '--program shows functions by samples: it cannot be used with --callers'
 run "$FLICK" report --program once --diff "$data" "$data"
 one_line_error 2 '--program cannot be used with --diff'
 sqlite3 "$data/results.db" "update program_functions set program = NULL where program like '%/once'"
