@@ -24,6 +24,15 @@ static uint64_t value_in(const struct shown *p, size_t row, const char *column)
 	return r->cells[row * r->n_columns + (size_t)fl_sheet_column(r, column)];
 }
 
+/* A damaged recording may not have them. */
+static bool has_columns(const struct flick_rows *r)
+{
+	int function = fl_sheet_column(r, "function");
+
+	return function >= 0 && r->columns[function].type == FLICK_COL_FUNCTION &&
+	       fl_sheet_column(r, "path") >= 0 && fl_sheet_column(r, "calls") >= 0;
+}
+
 static int show_row(const struct shown *p, size_t row)
 {
 	uint64_t function = value_in(p, row, "function"), calls = value_in(p, row, "calls");
@@ -48,7 +57,8 @@ static int show_rows(const struct shown *p)
 	uint32_t n = 0;
 
 	for (size_t i = 0; status == FL_EXIT_WELL && i < p->sheet->result->n_rows; i++) {
-		if (value_in(p, i, "path") != p->number || n++ >= p->rows)
+		if (value_in(p, i, "path") != p->number ||
+		    value_in(p, i, "function") >= p->sheet->n_functions || n++ >= p->rows)
 			continue;
 		if (n > 1)
 			putchar('\n');
@@ -70,7 +80,7 @@ int fl_report_path(struct fl_store *store, const struct fl_sheet *sheet, uint32_
 	char why[FL_WHY];
 	int status;
 
-	if (!sheet->name || strcmp(sheet->name, "paths")) {
+	if (!sheet->name || strcmp(sheet->name, "paths") || !has_columns(sheet->result)) {
 		fl_say("--path is of a recording of paths: flick record -a paths");
 		return FL_EXIT_USAGE;
 	}

@@ -124,6 +124,11 @@ run "$FLICK" report --program once --callers spin "$data"
 one_line_error 2 '--program shows functions by samples: it cannot be used with --callers'
 run "$FLICK" report --program once --diff "$data" "$data"
 one_line_error 2 '--program cannot be used with --diff'
+sqlite3 "$data/results.db" "alter table program_functions add column raw_program INTEGER;
+	insert into columns values('program_functions', 4, 'raw_program', 'ns');
+	update program_functions set raw_program = 4096" || fail "$label no raw_program"
+run "$FLICK" report --raw -a program_functions "$data"
+[ $status -le 2 ] || fail "$label a number shown as a text: status $status"
 sqlite3 "$data/results.db" "update program_functions set program = NULL where program like '%/once'"
 run "$FLICK" report -a program_functions "$data"
 succeeded
