@@ -4,10 +4,10 @@
  * A sampled thread stands still while the kernel notes where it stands: two microseconds on a
  * machine of one's own, and fifty in a machine within another. No sample shows that. So samples
  * are taken here of a loop that looks at the clock, and does nothing else: where the clock
- * jumps, the loop was interrupted. Other things interrupt it, too, in some machines as often as
- * samples do. But a sample's record says when the sample was taken, which is within its jump.
- * The median of those jumps is what a sample takes. Beside other work the loop may have the CPU
- * now and then only, for less time than it needs, so it ends by samples and not by the clock.
+ * jumps, the loop was interrupted. Other things interrupt it, too. But a sample's record says
+ * when the sample was taken, which is within its jump. The median of those jumps is what a
+ * sample takes. Beside other work the loop may have the CPU now and then only, for less time
+ * than it needs, so it ends by samples and not by the clock.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>

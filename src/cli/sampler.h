@@ -87,7 +87,7 @@ bool fl_sampler_has_calls(const struct fl_sampler *);	/* are chains asked for? *
 /* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
 /* How long a sample holds up the thread that it is taken of, nanoseconds: measured on the
- * caller itself in a millisecond or two, and at most a sixth of a second where others have the
+ * caller itself in some milliseconds, and at most a sixth of a second where others have the
  * CPU (sample-cost.c). 0: the system gives no samples. */
 uint32_t fl_sampler_measure(enum fl_sampled);
 /* How samples are taken, and what the kernel writes of each. */

@@ -58,7 +58,7 @@ static struct {
 
 /* ---- one body ----------------------------------------------------------------------- */
 
-/* Pages that no function comes to are never touched. NULL: there is no memory. */
+/* Pages are had when they are touched. NULL: there is no memory. */
 static void *map_rows(size_t bytes)
 {
 	void *p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
