@@ -22,9 +22,8 @@ static bool is_called(const struct fl_sheet *s, const char *glob, uint32_t funct
 
 bool fl_path_matches(const char *path, const char *glob, size_t n)
 {
-	const char *name = path ? strrchr(path, '/') : NULL;
+	const char *name = path ? fl_base_name(path) : NULL;
 
-	name = name ? name + 1 : path;
 	return path && (fl_glob(glob, n, path) || fl_glob(glob, n, name) ||
 			(strlen(name) == n && !memcmp(name, glob, n)) ||
 			(strlen(path) == n && !memcmp(path, glob, n)));

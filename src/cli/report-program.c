@@ -13,20 +13,13 @@ static const char *path_at(const struct flick_rows *r, size_t row, int column)
 	return cell == FLICK_NONE ? "" : (const char *)(uintptr_t)cell;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* A line that no program matches, with the one whose file's name is nearest. */
 static void say_no_program(const struct flick_rows *r, int column, const char *pattern)
 {
 	const char **names = calloc(r->n_rows + 1, sizeof(*names)), *near = NULL;
 
 	for (size_t i = 0; names && i < r->n_rows; i++)
-		names[i] = file_name(path_at(r, i, column));
+		names[i] = fl_base_name(path_at(r, i, column));
 	if (names && r->n_rows)
 		near = fl_nearest(pattern, names, r->n_rows);
 	fl_say("no program of this recording matches `%s`%s%s%s; -a %s has all", pattern,
