@@ -84,7 +84,7 @@ POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
 	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
 
 STRICT = -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes
-COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(CPPFLAGS) $(CFLAGS)
+COMPILE = $(CC) $(STRICT) -Isrc -Iinclude -MMD -MP $(STORES) $(CPPFLAGS) $(CFLAGS)
 NO_STACK = -Wa,--noexecstack
 AS_GUEST = $(NO_STACK) -fPIC -fvisibility=hidden -mgeneral-regs-only \
 	-fno-stack-protector -fno-plt -ftls-model=initial-exec $(GUEST_FLAGS_$(ARCH))

@@ -101,10 +101,12 @@ if [ "$(nproc)" -gt 1 ]; then
 	on_other="taskset -c 1"
 fi
 
-# The analyses in the thread that is analysed.
+# The analyses in the thread that is analysed, compiled as flick's are.
 inline=$out/inline.so
 build_inline() {
-	gcc -std=gnu11 -D_GNU_SOURCE -O2 -fPIC -fvisibility=hidden -shared \
+	# shellcheck disable=SC2046
+	gcc -std=gnu11 -D_GNU_SOURCE -O2 $(sed -n 's/^STORES = //p' "$top/config.mk") \
+		-fPIC -fvisibility=hidden -shared \
 		-I"$top/src" -I"$top/include" "$top/bench/analysis/inline.c" \
 		"$top"/src/analysis/*.c "$top"/src/base/*.c -lm -ldl -o "$inline"
 }
