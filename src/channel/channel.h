@@ -22,7 +22,7 @@
  * kernel marks the robust mutex `reader` (FUTEX_OWNER_DIED); no descriptor stays open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 23
+#define FL_SHM_VERSION 24
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -237,6 +237,10 @@ struct fl_seldom {
 	uint64_t closed_ns;		/* when the last window closed, or the wish came in
 					 * force */
 	uint64_t passed_then_ns, open_then_ns;	/* passed_ns, open_ns at that time */
+	uint64_t cut_ns;		/* when a function was cut while none was seldom; W
+					 * target, as: */
+	uint64_t gap_ns;		/* from the last such cut, or wish that came in force,
+					 * to the window behind it */
 	/* Calls, in windows, of functions that are counted always; atomic add. */
 	uint32_t hands[FL_HANDS];	/* their probes + 1; 0: none. W reader */
 	uint64_t ticks[FL_HANDS];

@@ -185,11 +185,27 @@ void fl_budget_begin_chunk(struct fl_budget *b, const struct moment *now)
 	}
 }
 
-void fl_budget_begin_side(struct fl_budget *b, struct side *side)
+void fl_budget_begin_side(struct fl_budget *b, uint32_t f, double rate)
 {
+	struct side *side = &b->sides[f];
+
 	side->called = (struct fl_called){ 0 };
 	side->taken = side->fresh;
 	side->start = b->n_starts - 1;
+	side->before = rate / 1e9;
+}
+
+/* The reader may come late, so the target says when it was the first time that it cut one. */
+void fl_budget_begin_cut(struct fl_budget *b, uint32_t f, const struct moment *now)
+{
+	uint64_t cut_ns = load_relaxed(&b->s->shared->seldom.cut_ns);
+	uint64_t from = b->look.ns > b->begun_ns ? b->look.ns : b->s->go.wall_ns;
+	uint64_t to = cut_ns > from && cut_ns < now->ns ? cut_ns : now->ns;
+	double rate = to > from ? b->functions[f].calls * 1e9 / (double)(to - from) : 0;
+
+	fl_budget_begin_side(b, f, rate);
+	if (b->functions[f].rate <= 0)		/* no look has told it */
+		b->functions[f].rate = rate;
 }
 
 /* A hand that becomes seldom in the middle of a chunk tells nothing more. */
@@ -293,6 +309,27 @@ static void show(struct fl_budget *b, uint32_t f, double scale)
 	side->seen = side->fresh;
 }
 
+/* The clock's time as it passed: that of a program's one CPU is CPU time. */
+static double passed_ns(const struct fl_budget *b, double ns)
+{
+	return load_relaxed(&b->s->shared->seldom.has_one_cpu) ? ns / b->afford.cpus : ns;
+}
+
+/* A function that became seldom went from the rate before to that of windows at some moment. If
+ * that was before the first window, no window tells of it: half way on average, and anywhere
+ * alike. */
+static void add_gap(const struct fl_budget *b, struct side *side, const struct fl_clock *c,
+		    double calls)
+{
+	double rate = calls / passed_ns(b, c->all[FL_TIME]);
+	double more = (side->before - rate) *
+		      (double)load_relaxed(&b->s->shared->seldom.gap_ns);
+
+	side->calls = least(fmax(side->calls + more / 2, 0), MOST_CALLS);
+	side->squares += more * more / 12;
+	side->before = 0;
+}
+
 void fl_budget_add_unseen(struct fl_budget *b, uint32_t f, double ns)
 {
 	double calls = b->functions[f].rate * ns / 1e9;
@@ -317,7 +354,9 @@ void fl_budget_settle(struct fl_budget *b, uint32_t f, const struct moment *now)
 		scale = scale_of(b, &side->called, &c);
 		note_error(side, &scale);
 		if (c.windows <= 0)
-			fl_budget_add_unseen(b, f, c.all[FL_TIME] / b->afford.cpus);
+			fl_budget_add_unseen(b, f, passed_ns(b, c.all[FL_TIME]));
+		else if (side->before > 0)
+			add_gap(b, side, &c, (double)side->fresh * scale.by);
 	}
 	show(b, f, side->is_seldom ? b->scale : 1);
 	side->calls = least(side->calls + (double)side->fresh * scale.by, MOST_CALLS);

@@ -22,6 +22,8 @@ struct side {
 	struct fl_called called;	/* in the windows of the chunk, ... */
 	uint64_t taken;			/* ... where this part of `fresh` is, ... */
 	uint32_t start;			/* ... since that one of `starts` */
+	double before;			/* calls a ns before it became seldom; 0 once a window
+					 * has been looked at */
 	uint32_t probe;			/* one of its own that was called */
 	uint64_t fresh;			/* counted in windows, not in `calls` yet ... */
 	uint64_t seen;			/* ... and the part that looks have heard of */
@@ -120,8 +122,10 @@ void fl_budget_gather(struct fl_budget *);
 /* ---- what windows stand for (budget-estimate.c) ---- */
 
 void fl_budget_begin_chunk(struct fl_budget *, const struct moment *now);
-/* The function is seldom from now on. */
-void fl_budget_begin_side(struct fl_budget *, struct side *);
+/* The function is seldom from now on; or is since the target has cut it. `rate`: calls a second
+ * until then; 0: what came between that and the first window is known. */
+void fl_budget_begin_side(struct fl_budget *, uint32_t f, double rate);
+void fl_budget_begin_cut(struct fl_budget *, uint32_t f, const struct moment *now);
 /* Some functions become seldom in the middle of a chunk. */
 void fl_budget_begin_start(struct fl_budget *, const struct moment *now);
 /* Has a window been closed that nobody has looked at, and is none open? */

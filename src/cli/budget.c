@@ -189,7 +189,7 @@ static void note_heeded(struct fl_budget *b)
 			continue;
 		fl_budget_add_unseen(b, f, unseen);
 		b->sides[f].is_seldom = true;
-		fl_budget_begin_side(b, &b->sides[f]);
+		fl_budget_begin_side(b, f, unseen > 0 ? 0 : b->functions[f].rate);
 	}
 	mark_sites(b);
 	b->is_heeded = true;
@@ -282,14 +282,14 @@ static void note_cut(struct fl_budget *b)
  * processes of a process tree must. The function's first window stands for all time since the
  * window before, though the function was on for a part of that: on average for as long as it
  * is unseen after its last window. */
-static void adopt(struct fl_budget *b, uint32_t f)
+static void adopt(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	b->functions[f].looks = 0;
 	b->sides[f].was_off = true;
 	if (b->s->o->follow)
 		return;
 	b->sides[f].is_seldom = b->sides[f].is_wished = true;
-	fl_budget_begin_side(b, &b->sides[f]);
+	fl_budget_begin_cut(b, f, now);
 }
 
 static void adopt_cut(struct fl_budget *b)
@@ -308,7 +308,7 @@ static void adopt_cut(struct fl_budget *b)
 	fl_budget_begin_start(b, &now);
 	for (uint32_t f = 0; f < b->n; f++)
 		if (b->sides[f].is_cut)
-			adopt(b, f);
+			adopt(b, f, &now);
 	for (uint32_t k = 0; k < b->n_entries; k++) {
 		uint32_t i = b->entries[k];
 		const struct side *side = fl_budget_side(b, i);

@@ -68,6 +68,14 @@ static bool is_torn_between(const struct fl_edge *from, const struct fl_edge *to
 	       load_relaxed(&fl_table.shm->n_slots_used) > FL_HANDS_SLOTS;
 }
 
+uint64_t fl_edge_ticks_per_us(void)
+{
+	const struct fl_region *m = fl_table.shm;
+	uint64_t us = (fl_os_monotonic_ns() - m->mono0_ns) / 1000;
+
+	return us < 100 ? 2000 : (fl_arch_ticks() - m->tsc0) / us + 1;
+}
+
 void fl_edge_read(struct fl_edge *m)
 {
 	m->taken_then = taken_now();
@@ -77,6 +85,18 @@ void fl_edge_read(struct fl_edge *m)
 		m->ticks[k] = hands[k] ? fl_channel_counted(hands[k] - 1) : 0;
 	m->gauge = gauge ? fl_channel_counted(gauge - 1) : 0;
 	m->taken = taken_now();
+}
+
+/* What the program has run since is not known where that is CPU time. There flick's process,
+ * which reads, is on the program's CPU, and comes soon. */
+void fl_edge_read_as_of(struct fl_edge *m, uint64_t tsc)
+{
+	uint64_t ago_ns = (fl_arch_ticks() - tsc) * 1000 / fl_edge_ticks_per_us();
+
+	fl_edge_read(m);
+	m->ns -= ago_ns;
+	if (!has_one_cpu)
+		m->ran_ns -= ago_ns;
 }
 
 void fl_edge_half_way(struct fl_edge *m)

@@ -20,6 +20,9 @@ void fl_edge_open(void);
 /* Hands are from here on what the reader wishes now. */
 void fl_edge_hands(void);
 void fl_edge_read(struct fl_edge *);
+/* Read, as if it had been read at that tick. */
+void fl_edge_read_as_of(struct fl_edge *, uint64_t tsc);
+uint64_t fl_edge_ticks_per_us(void);
 /* What was switched since went on or off, on average, half way between. */
 void fl_edge_half_way(struct fl_edge *);
 /* A window ends now; the one before it had ended at `closed`. */

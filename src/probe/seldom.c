@@ -58,6 +58,8 @@ struct fl_seldom_window fl_seldom_window;
 static struct {
 	bool begun, has_heeded;		/* has a wish come since the image began? */
 	bool is_to_time;		/* is one to time calls? */
+	bool is_next_first;		/* is the next window the first behind a wish, or cut */
+	uint64_t cut_tsc;		/* when the first was cut */
 	uint32_t since_timing;		/* windows that were closed */
 	uint32_t heeded;		/* the wish that functions are marked by */
 	struct fl_edge opened, closed;	/* the last window that counts */
@@ -151,7 +153,7 @@ static uint32_t heed(void)
 	turn.heeded = wish;
 	turn.is_to_time = false;
 	turn.since_timing = 0;		/* the next one counts */
-	turn.has_heeded = true;
+	turn.has_heeded = turn.is_next_first = true;
 	if (!seldom_head)
 		say_heeded(s);
 	return n;
@@ -207,6 +209,10 @@ static uint32_t end_timing(void)
 
 static void tell_window(void)
 {
+	if (turn.is_next_first)
+		store_relaxed(&fl_table.session->seldom.gap_ns,
+			      turn.opened.ns - turn.closed.ns);
+	turn.is_next_first = false;
 	fl_edge_tell(&turn.closed, &turn.opened, &turn.shut);
 	turn.since_timing++;
 	turn.closed = turn.shut;
@@ -260,9 +266,17 @@ static void say_seldom(const struct fl_function *f)
 	store_relaxed(&fl_table.session->seldom.has_cut, 1);
 }
 
-/* The function is seldom from here on. This is in a thread of the program's, so no clock is
- * read: flick's own thread does that at its turn. False: another thread is switching, and the
- * next block tries again. */
+/* Time outside of windows begins. This is in a thread of the program's, which asks the kernel
+ * for no clock: flick's own thread does at its turn (begin_at_cut()). */
+static void note_first_cut(void)
+{
+	turn.closed.ns = 0;
+	turn.is_next_first = true;
+	turn.cut_tsc = fl_arch_ticks();
+}
+
+/* The function is seldom from here on. False: another thread is switching, and the next block
+ * tries again. */
 static bool cut(struct fl_function *f)
 {
 	uint64_t signals;
@@ -274,7 +288,7 @@ static bool cut(struct fl_function *f)
 		if (f->is_off)
 			fl_period_unlist(f);
 		if (!seldom_head)
-			turn.closed.ns = 0;
+			note_first_cut();
 		f->is_seldom = 1;
 		put_on_list(f);
 		fl_period_shut(f);
@@ -454,6 +468,14 @@ static uint32_t begin_epoch(uint64_t now_ns)
 	return seldom_head && now_ns >= turn.next_ns ? n + open_window() : n;
 }
 
+/* The turn comes late where other programs have the CPUs. */
+static void begin_at_cut(struct fl_seldom *s)
+{
+	fl_edge_read_as_of(&turn.closed, turn.cut_tsc);
+	store_relaxed(&s->cut_ns, turn.closed.ns);
+	store_relaxed(&s->closed_ns, turn.closed.ns);
+}
+
 /* What is to be done now, and in how many microseconds again. */
 static uint64_t take_turn(uint32_t *n)
 {
@@ -462,9 +484,8 @@ static uint64_t take_turn(uint32_t *n)
 
 	if (fl_switches_are_frozen() || fl_table.holds)
 		return fl_table.holds ? WATCH_US : UNLOADING_US;
-	if (seldom_head && !turn.closed.ns) {	/* the first was cut just now */
-		begin_outside();
-		store_relaxed(&fl_table.session->seldom.closed_ns, turn.closed.ns);
+	if (seldom_head && !turn.closed.ns) {	/* the first was cut */
+		begin_at_cut(&fl_table.session->seldom);
 		draw_next(now_ns);
 	}
 	if (fl_seldom_window.is_open && seldom_head && now_ns < turn.until)

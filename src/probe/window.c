@@ -52,6 +52,7 @@
  */
 #include "arch/arch.h"
 #include "channel/channel.h"
+#include "edge.h"
 #include "goal.h"
 #include "os/os.h"
 #include "switch.h"
@@ -121,14 +122,6 @@ void fl_window_hit(uint32_t id, uintptr_t caller, uint32_t sp)
 }
 
 /* ---- time ------------------------------------------------------------------------ */
-
-static uint64_t ticks_per_us(void)
-{
-	const struct fl_region *m = fl_table.shm;
-	uint64_t us = (fl_os_monotonic_ns() - m->mono0_ns) / 1000;
-
-	return us < 100 ? 2000 : (fl_arch_ticks() - m->tsc0) / us + 1;
-}
 
 static void wait_skew(void)
 {
@@ -258,7 +251,8 @@ void fl_probes_close_window(void)
  * thread was held up in between. */
 static uint64_t read_clock(void (*look)(void))
 {
-	uint64_t most = (QUICK_US + fl_table.shm->n_slots_used) * ticks_per_us(), begin, now;
+	uint64_t most = (QUICK_US + fl_table.shm->n_slots_used) * fl_edge_ticks_per_us();
+	uint64_t begin, now;
 	int tries = 0;
 
 	do {
@@ -437,8 +431,8 @@ uint64_t fl_windows_turn(void)
 	}
 	rate = load_relaxed(&windows()->rate);
 	if (is_open())
-		return turn_open(rate, ticks_per_us());
-	return turn_closed(rate, ticks_per_us());
+		return turn_open(rate, fl_edge_ticks_per_us());
+	return turn_closed(rate, fl_edge_ticks_per_us());
 }
 
 /* What an earlier image left: an edge that was only announced does not count, and an open

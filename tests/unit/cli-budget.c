@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/budget.h"
+#include "cli/budget-state.h"
 #include "os/os.h"
 
 enum { HOT, COLD, OTHER, N, SITES = 64 };	/* functions; nobody wants OTHER */
@@ -329,6 +329,48 @@ static void cut_hot(void)
 	windows(100, 10000000, 1000000000);
 }
 
+/* HOT is cut before any look but the first, which begins, and has had MANY calls until then: so
+ * many in a ms are returned. */
+static double cut_at_once(void)
+{
+	uint64_t from;
+
+	look();
+	from = looked_ns;
+	count(HOT, MANY, 0);
+	while (fl_os_monotonic_ns() - from < 10000000)
+		;
+	seldom->cut_ns = fl_os_monotonic_ns();
+	s.sites[entry(HOT)].wanted = FL_SELDOM;
+	seldom->has_cut = 1;
+	while (fl_os_monotonic_ns() - from < 40000000)
+		;
+	fl_budget_turn(&s);			/* late */
+	return MANY * 1e6 / (double)(seldom->cut_ns - from);
+}
+
+static void what_was_cut_goes_on_where_no_window_comes(void **unused)
+{
+	double rate = cut_at_once();
+
+	(void)unused;
+	windows(0, 0, 100000000);
+	between(at_last(HOT, "calls") - MANY, 100 * rate * 0.9, 100 * rate * 1.01);
+	between(at_last(HOT, "calls_error"), 100 * rate * 0.9, 100 * rate * 1.01);
+}
+
+/* Until the first window, which sees no call, it may have ended at any moment. */
+static void what_was_cut_goes_on_for_half_of_the_time_to_a_window(void **unused)
+{
+	double rate = cut_at_once();
+
+	(void)unused;
+	seldom->gap_ns = 90000000;
+	windows(10, 10000000, 200000000);
+	between(at_last(HOT, "calls") - MANY, 45 * rate * 0.9, 45 * rate * 1.01);
+	between(at_last(HOT, "calls_error"), 26 * rate * 0.9, 26 * rate * 1.02);
+}
+
 static void what_the_target_cut_is_of_windows_from_then_on(void **unused)
 {
 	(void)unused;
@@ -624,6 +666,44 @@ static void what_ran_without_a_window_is_added(void **unused)
 	assert_int_equal(at_last(COLD, "calls"), 10);
 }
 
+/* As what was cut: by the rate of a look of five milliseconds, or longer. */
+static void what_is_wished_for_goes_on_for_half_of_the_time_to_a_window(void **unused)
+{
+	uint64_t rate = MANY * 200;
+
+	(void)unused;
+	make_seldom();
+	seldom->gap_ns = 80000000;
+	windows(10, 10000000, 200000000);
+	between(at_last(HOT, "calls") - MANY, rate / 25 / 20, rate / 24);
+	between(at_last(HOT, "calls_error"), rate / 44 / 20, rate / 43);
+}
+
+/* Time of a program that has a fifth of a CPU is CPU time where it has one CPU, else what
+ * passes. */
+static void what_ran_is_what_passed_but_on_one_cpu(void **unused)
+{
+	uint64_t rate = MANY * 200;
+
+	(void)unused;
+	make_seldom();
+	windows(0, 0, 100000000);
+	s.budget->afford.cpus = 0.2;
+	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 9);
+}
+
+static void what_ran_on_one_cpu_is_cpu_time(void **unused)
+{
+	uint64_t rate = MANY * 200;
+
+	(void)unused;
+	make_seldom();
+	windows(0, 0, 10000000);
+	s.budget->afford.cpus = 0.2;
+	seldom->has_one_cpu = 1;
+	between(at_last(HOT, "calls") - MANY, rate / 20 / 20, rate / 18);
+}
+
 /* It was heeded a tenth of a second before the reader saw it, at the end or before. */
 static void heed_early(void)
 {
@@ -815,6 +895,8 @@ int main(void)
 		TEST(what_counting_took_depends_on_how_many_there_are),
 		TEST(what_the_target_cut_is_of_windows_from_then_on),
 		TEST(what_was_cut_stays_so_whatever_is_wished),
+		TEST(what_was_cut_goes_on_where_no_window_comes),
+		TEST(what_was_cut_goes_on_for_half_of_the_time_to_a_window),
 		TEST(credit_is_a_part_of_the_budget),
 		TEST(no_number_is_too_large),
 		TEST(few_windows_are_put_together),
@@ -828,6 +910,9 @@ int main(void)
 		TEST(a_hand_that_was_torn_since_tells_nothing),
 		TEST(a_window_is_looked_at_when_it_is_closed),
 		TEST(what_ran_without_a_window_is_added),
+		TEST(what_is_wished_for_goes_on_for_half_of_the_time_to_a_window),
+		TEST(what_ran_is_what_passed_but_on_one_cpu),
+		TEST(what_ran_on_one_cpu_is_cpu_time),
 		TEST(what_was_off_unseen_is_added),
 		TEST(what_was_off_unseen_at_the_end_is_added),
 		TEST(what_is_rare_again_is_counted_always),

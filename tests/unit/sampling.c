@@ -244,12 +244,15 @@ static void a_gauge_ends_with_its_program_and_its_wish(void **unused)
 }
 
 /* Blocks of calls are asked for, after the first: who has had as many as are left goes
- * off at once, but for windows, and who has had none does not. */
+ * off at once, but for windows, and who has had none does not. Turns come late: time outside
+ * of windows begins with the cut. */
 static void spend_credit(struct rig *unused)
 {
 	struct fl_seldom *s = &g->m->session[0].seldom;
+	uint64_t begun = now(), late = 2000000, cut;
 
 	(void)unused;
+	fl_clocks_read(&g->m->tsc0, &g->m->mono0_ns);
 	open_probes();
 	g->m->session[0].samples = UINT32_MAX / 32;
 	for (uint32_t i = 0; i < 9 * FL_COUNT_BLOCK; i++)
@@ -269,10 +272,12 @@ static void spend_credit(struct rig *unused)
 	for (uint32_t i = 0; i < FL_COUNT_BLOCK; i++)
 		call(&two, 1000);
 	NEED(fl_probe_is_on(two.entry) && s->credit == 0);
+	for (cut = now(); now() - cut < late;);
 	fl_sample_turn();
-	NEED(fl_probe_is_on(one.entry) && s->windows == 0);
+	NEED(fl_probe_is_on(one.entry) && !s->windows && s->cut_ns > begun && s->cut_ns < cut);
 	fl_sample_turn();
 	NEED(!fl_probe_is_on(one.entry) && fl_probe_is_on(two.entry) && s->windows == 1);
+	NEED(s->gap_ns >= late && s->passed_ns - s->open_ns == s->gap_ns);
 }
 
 static void who_has_had_half_of_what_there_was_goes_off(void **unused)
