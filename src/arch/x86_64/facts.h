@@ -82,8 +82,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_COLD_PUSHED 8		/* the stack is so much lower in its call, */
 #define FL_ARCH_COLD_CALL 6		/* which is so many bytes long */
 #define FL_ARCH_CS_BYTES 32
-#define FL_ARCH_LANDED_BYTES 18
-#define FL_ARCH_LANDED_UP 13
+#define FL_ARCH_LANDED_BYTES 13
+#define FL_ARCH_LANDED_UP 8
 /* Routines that keep every vector register over a call, the plainest first. */
 #define FL_ARCH_VECTORS(x, name) \
 	x(name##_sse) x(name##_avx) x(name##_avx512) x(name##_avx512bw)

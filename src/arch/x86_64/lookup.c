@@ -20,7 +20,7 @@
  *	add %rcx,%rax
  *	mov (%rsp),%rcx; mov %rax,(%rsp)	the landing, in place of the flags
  *	mov %ecx,%eax; add $127,%al; sahf
- *	mov 8(%rsp),%rcx
+ *	mov 8(%rsp),%rcx; mov 16(%rsp),%rax
  *	notrack jmp *(%rsp)
  *   next:
  *	add %rcx,%rax			unless this part is the last
@@ -30,9 +30,10 @@
  *	lea 128(%rsp),%rsp
  *
  * landing:
- *	mov 16(%rsp),%rax
  *	lea 152(%rsp),%rsp
  *	jmp the instruction
+ *
+ * There is a landing for each instruction of the function, so that is as short as it can be.
  */
 #include "put.h"
 
@@ -125,6 +126,7 @@ static size_t put_part(struct x86_put *w, const struct fl_looked *p)
 	X86_PUT(w, 0x89, 0xc8);				/* mov %ecx,%eax */
 	x86_put_flags_back(w);
 	X86_PUT(w, 0x48, 0x8b, 0x4c, 0x24, 0x08);	/* mov 8(%rsp),%rcx */
+	X86_PUT(w, 0x48, 0x8b, 0x44, 0x24, 0x10);	/* mov 16(%rsp),%rax */
 	X86_PUT(w, 0x3e, 0xff, 0x24, 0x24);		/* notrack jmp *(%rsp) */
 	w->out[next + 1] = (unsigned char)(w->n - (next + 2));
 	return outside;
@@ -162,11 +164,12 @@ size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
 
 size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target)
 {
-	struct x86_put w = { .out = out, .to = to };
+	static const unsigned char give_back[FL_ARCH_LANDED_UP] = {
+		0x48, 0x8d, 0xa4, 0x24, KEPT, 0, 0, 0,	/* lea 152(%rsp),%rsp */
+	};
 
-	X86_PUT(&w, 0x48, 0x8b, 0x44, 0x24, 0x10);	/* mov 16(%rsp),%rax */
-	X86_PUT(&w, 0x48, 0x8d, 0xa4, 0x24, 0x98, 0, 0, 0);	/* lea 152(%rsp),%rsp */
-	if (!x86_branch(out + w.n, X86_JMP, to + w.n, target))
+	__builtin_memcpy(out, give_back, sizeof give_back);
+	if (!x86_branch(out + sizeof give_back, X86_JMP, to + sizeof give_back, target))
 		return 0;
 	return FL_ARCH_LANDED_BYTES;
 }
