@@ -239,7 +239,7 @@ static size_t item_size(const struct fl_build *b, const struct fl_item *i)
 
 static size_t any_size(const struct fl_build *b, const struct fl_item *i)
 {
-	if (i->kind == FL_ITEM_RUN)
+	if (i->kind == FL_ITEM_RUN || i->kind == FL_ITEM_LANDINGS)
 		return i->size;
 	if (i->kind == FL_ITEM_STEP || i->kind == FL_ITEM_AGAIN)
 		return step_size(b, i);
@@ -369,6 +369,24 @@ static size_t put_landing(const struct fl_build *b, const struct fl_item *i, uns
 				   step_address(b, i->step));
 }
 
+/* Landings stand one behind the other, in the order of their steps. */
+static size_t put_landings(const struct fl_build *b, const struct fl_item *i,
+			   unsigned char *out)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	int32_t *table = b->tables[s->part];
+	uintptr_t start = b->plan.shape->parts[s->part].start, to = b->ground.at + i->at;
+
+	for (uint32_t k = 0; k < i->to; k++) {
+		table[s[k].at - start] = (int32_t)(to - (uintptr_t)table);
+		if (!fl_arch_put_landing(out, to, step_address(b, i->step + k)))
+			return 0;
+		out += FL_ARCH_LANDED_BYTES;
+		to += FL_ARCH_LANDED_BYTES;
+	}
+	return i->size;
+}
+
 static size_t put_aside(const struct fl_build *b, const struct fl_item *i, unsigned char *out)
 {
 	const struct fl_plan_tell *t = &b->plan.tells[i->to];
@@ -406,6 +424,8 @@ static __attribute__((noinline)) size_t put_item(const struct fl_build *b,
 		return put_jump(b, i, s->at + s->len, out);
 	case FL_ITEM_SKIP:
 		return put_skip(b, i, out);
+	case FL_ITEM_LANDING:
+		return put_landing(b, i, out);
 	case FL_ITEM_NOP:
 		return fl_arch_put_place(out, FL_FORM_BODY_TAIL, NULL, 0);
 	case FL_ITEM_POINT:
@@ -447,8 +467,8 @@ static size_t put_any(const struct fl_build *b, const struct fl_item *i, unsigne
 		return put_run(b, i, out);
 	case FL_ITEM_STEP: case FL_ITEM_AGAIN:
 		return put_step(b, i, out);
-	case FL_ITEM_LANDING:
-		return put_landing(b, i, out);
+	case FL_ITEM_LANDINGS:
+		return put_landings(b, i, out);
 	}
 	return put_item(b, i, out);
 }

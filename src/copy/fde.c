@@ -68,7 +68,7 @@ static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_un
 		return 0;
 	}
 	begin = fl_out_begin(o);
-	if (!f->lsda || p->kind == FL_PIECE_BARE) {
+	if (!f->lsda || p->kind != FL_PIECE_BODY) {
 		fl_out_fixed(o, 0, 4);
 		err = 0;
 	} else {
@@ -79,14 +79,17 @@ static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_un
 	return err;
 }
 
-/* Rows nearly always ascend, so all are looked at, without a branch for each. */
-static bool rows_ascend(const struct fl_unwind_row *r, uint32_t n)
+/* Rows nearly always ascend, so all are looked at, without a branch for each. Landings stand
+ * one behind the other. */
+static bool rows_ascend(const struct fl_unwind_piece *p)
 {
+	const struct fl_unwind_row *r = p->rows;
+	uint32_t step = p->kind == FL_PIECE_LANDINGS ? FL_ARCH_LANDED_BYTES : 0;
 	bool is_bad = false;
 
-	for (uint32_t i = 1; i < n; i++)
-		is_bad |= r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset;
-	return !is_bad;
+	for (uint32_t i = 1; i < p->n; i++)
+		is_bad |= r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset + step;
+	return !is_bad && (!step || p->n * step == p->end - p->start);
 }
 
 int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
@@ -98,7 +101,7 @@ int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwin
 
 	if (!p->n || r->offset || r->at < f->start || r[p->n - 1].at >= f->end ||
 	    p->end - p->start > INT32_MAX || r[p->n - 1].offset >= p->end - p->start ||
-	    !rows_ascend(r, p->n))
+	    !rows_ascend(p))
 		return FLE_UNWIND;
 	fl_out_fixed(o, 0, 4);
 	fl_out_fixed(o, (uint32_t)(o->p - cie), 4);

@@ -19,7 +19,8 @@ static bool accesses(const struct fl_plan *p, const struct fl_item *i, enum fl_w
 {
 	*when = FL_WOVEN_BEFORE;
 	switch (i->kind) {
-	case FL_ITEM_JUMP: case FL_ITEM_ON: case FL_ITEM_SKIP: case FL_ITEM_LANDING:
+	case FL_ITEM_JUMP: case FL_ITEM_ON: case FL_ITEM_SKIP:
+	case FL_ITEM_LANDING: case FL_ITEM_LANDINGS:
 		return false;
 	case FL_ITEM_STEP:
 		*when = FL_WOVEN_MOVED;

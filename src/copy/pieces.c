@@ -196,6 +196,18 @@ static void tell_part(struct pieces *p, uint32_t part)
 	end_piece(p, item_offset(p->b, to));
 }
 
+/* Of plan-entry.c's landings each has one row, as there is nothing in between. */
+static void tell_row_each(struct pieces *p, const struct fl_item *i)
+{
+	const struct fl_shape_step *s = fl_plan_step(&p->b->plan, i);
+	uint32_t offset = i->at - p->begin;
+
+	for (uint32_t k = 0; k < i->to; k++, offset += FL_ARCH_LANDED_BYTES)
+		*p->next++ = (struct fl_unwind_row){
+			.at = s[k].at, .push = FL_ARCH_LOOKUP_KEPT, .offset = offset,
+		};
+}
+
 static void tell_landings(struct pieces *p, uint32_t part)
 {
 	const struct fl_plan *plan = &p->b->plan;
@@ -203,12 +215,16 @@ static void tell_landings(struct pieces *p, uint32_t part)
 
 	while (k < plan->cold && fl_plan_step(plan, &plan->items[k])->part < part)
 		k++;
-	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	begin_piece(p, part, item_offset(p->b, k),
+		    k < plan->cold && plan->items[k].kind == FL_ITEM_LANDINGS ?
+		    FL_PIECE_LANDINGS : FL_PIECE_BARE);
 	for (; k < plan->cold; k++) {
 		const struct fl_item *i = &plan->items[k];
 
 		if (fl_plan_step(plan, i)->part != part)
 			break;
+		if (i->kind == FL_ITEM_LANDINGS)
+			tell_row_each(p, i);
 		if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
 		if (i->kind == FL_ITEM_PATH)

@@ -175,6 +175,22 @@ static void weave_tells(struct fl_plan *p, uint32_t i, uint32_t *g)
 	}
 }
 
+/* Weave the landings of steps that are instructions of one part, in a row, from `step` on;
+ * returns the last one. */
+static uint32_t weave_landings(struct fl_plan *p, uint32_t step)
+{
+	enum { MOST = UINT16_MAX / FL_ARCH_LANDED_BYTES };	/* a size has 16 bits */
+	const struct fl_shape_step *s = &p->shape->steps[step];
+	uint32_t most = p->shape->n_steps - step, n = 1;
+
+	most = most < MOST ? most : MOST;
+	while (n < most && s[n].len && s[n].part == s->part)
+		n++;
+	weave_item(p, FL_ITEM_LANDINGS, step, n);
+	p->items[p->n - 1].size = (uint16_t)(n * FL_ARCH_LANDED_BYTES);
+	return step + n - 1;
+}
+
 static void weave_cold(struct fl_plan *p)
 {
 	p->cold = p->n;
@@ -231,7 +247,7 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	p->first[s->n_steps] = p->n;
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
 		if (s->steps[i].len)
-			fl_plan_weave(p, FL_ITEM_LANDING, i);
+			i = weave_landings(p, i);
 	weave_cold(p);
 	return 0;
 }

@@ -23,6 +23,7 @@ enum fl_item_kind {
 	FL_ITEM_LOOKUP,		/* of the step's indirect jump; goes on behind if that leaves */
 	FL_ITEM_CALL,		/* of glue, behind the look-up of a SWITCH */
 	FL_ITEM_LANDING,	/* of look-ups: to the step's items */
+	FL_ITEM_LANDINGS,	/* a LANDING for each of `to` steps in a row */
 	FL_ITEM_GLUE,		/* the call of the entry's probe */
 	FL_ITEM_ASIDE,		/* does what tells[to] says, before the step, by a call */
 	FL_ITEM_PATH,		/* does what tells[to] says, before the step, inline */
@@ -38,7 +39,7 @@ enum fl_item_kind {
 struct fl_item {
 	uint8_t kind;			/* enum fl_item_kind */
 	uint8_t is_short;		/* W emit.c */
-	uint16_t size;			/* bytes; W emit.c, of a RUN plan-entry.c */
+	uint16_t size;			/* bytes; W emit.c, of RUN and LANDINGS plan-entry.c */
 	uint32_t step;			/* index */
 	uint32_t to;			/* of a branch: the step that it leads to; FL_NO_STEP:
 					 * out */

@@ -60,42 +60,93 @@ static uint32_t moved_by(const struct rewrite *w)
 	return w->cfa.reg == FL_ARCH_DWARF_SP && !w->cfa.is_expression ? w->push : 0;
 }
 
-/* Write the frame's address, if an unwinder would find another one without that. */
+/* Write the frame's address, if an unwinder would find another one without that. Its register
+ * is the one that what was copied has said. */
 static void put_cfa(struct rewrite *w)
 {
 	if (w->cfa.push == moved_by(w))
 		return;
 	w->cfa.push = moved_by(w);
-	fl_out_u8(w->out, FL_CFA_DEF);
-	fl_out_uleb(w->out, w->cfa.reg);
+	fl_out_u8(w->out, FL_CFA_DEF_OFFSET);
 	fl_out_uleb(w->out, w->cfa.offset + w->cfa.push);
+}
+
+static void enter(struct rewrite *w, uint32_t offset, uint32_t push)
+{
+	w->push = push;
+	if (w->cfa.push == moved_by(w))
+		return;
+	put_advance(w, offset);
+	put_cfa(w);
 }
 
 static void enter_row(struct rewrite *w, const struct fl_unwind_row *r)
 {
-	w->push = r->push;
-	if (w->cfa.push == moved_by(w))
-		return;
-	put_advance(w, r->offset);
-	put_cfa(w);
+	enter(w, r->offset, r->push);
 }
 
-/* Go on to the code that stands for the original's instruction at `at`, or for the next one
- * that the piece has. Nearly all rows on the way have the same push as the row before: for
- * these nothing is written. */
-static void go_to(struct rewrite *w, uintptr_t at)
+/* Enter the landing, if that was not done yet, and go on to its second half. */
+static void pass_landing(struct rewrite *w, const struct fl_unwind_row *r)
+{
+	enter_row(w, r);
+	enter(w, r->offset + FL_ARCH_LANDED_UP, 0);
+}
+
+/* Pass the landings up to row `end`. All have the same length, and the frame's address is told
+ * in the same way all along. So what is written for the second one, which is come to as all
+ * that follow are, is right for these, too: a large switch has thousands. */
+static void pass_landings(struct rewrite *w, uint32_t end)
+{
+	const struct fl_unwind_row *rows = w->piece->rows;
+	uint32_t row = w->row;
+	unsigned char *same;
+	size_t n;
+
+	if (row < end)
+		pass_landing(w, &rows[row++]);
+	same = w->out->p;
+	if (row < end)
+		pass_landing(w, &rows[row++]);
+	n = (size_t)(w->out->p - same);
+	if (!n || row >= end)
+		return;
+	w->offset = rows[end - 1].offset + FL_ARCH_LANDED_UP;
+	for (; row < end; row++)
+		fl_out_bytes(w->out, same, n);
+}
+
+/* The first row from the next one on whose instruction is at `at` or behind. Rows on the way
+ * are passed. Nearly all have the same push as the row before: for these nothing is written. */
+static uint32_t pass_rows(struct rewrite *w, uintptr_t at)
 {
 	const struct fl_unwind_piece *p = w->piece;
 	uint32_t row = w->row;
+
+	if (p->kind == FL_PIECE_LANDINGS) {
+		while (row < p->n && p->rows[row].at < at)
+			row++;
+		pass_landings(w, row);
+		return row;
+	}
+	for (; row < p->n && p->rows[row].at < at; row++)
+		if (p->rows[row].push != w->push)
+			enter_row(w, &p->rows[row]);
+	return row;
+}
+
+/* Go on to the code that stands for the original's instruction at `at`, or for the next one
+ * that the piece has. */
+static void go_to(struct rewrite *w, uintptr_t at)
+{
+	const struct fl_unwind_piece *p = w->piece;
+	uint32_t row;
 
 	if (!p || at < w->at) {
 		w->in.is_bad = true;
 		return;
 	}
 	w->at = at;
-	for (; row < p->n && p->rows[row].at < at; row++)
-		if (p->rows[row].push != w->push)
-			enter_row(w, &p->rows[row]);
+	row = pass_rows(w, at);
 	w->row = row;
 	if (row && fl_unwind_is_inside(&p->rows[row - 1], at)) {
 		put_advance(w, fl_unwind_offset(&p->rows[row - 1], at));

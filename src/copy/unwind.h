@@ -20,7 +20,11 @@ struct fl_unwind_row {
 
 enum fl_piece_kind {
 	FL_PIECE_BODY,			/* its landing pads are in the body */
-	FL_PIECE_BARE			/* no landing pads: landings, cold parts */
+	FL_PIECE_BARE,			/* no landing pads: cold parts, landings among others */
+	FL_PIECE_LANDINGS		/* no landing pads; each row is a landing of look-ups,
+					 * FL_ARCH_LANDED_BYTES behind the one before: it stands
+					 * for two, the second of which has no push and lies
+					 * FL_ARCH_LANDED_UP bytes behind the first */
 };
 
 /* Code of a body that one FDE of the original describes. rows[0].offset is 0, offsets do not
