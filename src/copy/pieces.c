@@ -239,9 +239,12 @@ static void tell_landings(struct pieces *p, uint32_t part)
 
 int fl_pieces_tell(struct fl_build *b)
 {
-	struct pieces p = { .b = b, .next = b->rows };
+	struct pieces p;		/* of which `of` is written when a piece begins */
 	struct fl_unwind_body body = { .m = b->plan.shape->m, .pieces = p.of };
 
+	p.b = b;
+	p.next = b->rows;
+	p.n = 0;
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)
 		tell_part(&p, k);
 	for (uint32_t k = 0; k < b->plan.shape->n_parts; k++)

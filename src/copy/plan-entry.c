@@ -145,23 +145,24 @@ static bool lasts(const struct fl_shape_step *s)
 static uint32_t weave_run(struct fl_plan *p, uint32_t step)
 {
 	enum { MOST = 4096 };		/* a size has 16 bits */
-	const struct fl_shape_step *s = &p->shape->steps[step], *first = s;
-	uint32_t most = p->shape->n_steps - step, n = 1;
+	const struct fl_shape_step *first = &p->shape->steps[step], *s = first;
+	uint32_t most = p->shape->first[first->part + 1] - step, *item = &p->first[step];
+	const struct fl_shape_step *end = first + (most < MOST ? most : MOST);
+	uintptr_t behind;
 
-	most = most < MOST ? most : MOST;
-	p->first[step] = p->n;
-	for (; n < most && lasts(&s[1]) && s[1].at == s->at + s->len && s[1].part == s->part;
-	     s++, n++)
-		p->first[step + n] = p->n;
-	weave_item(p, FL_ITEM_RUN, step, n);
-	p->items[p->n - 1].size = (uint16_t)(s->at + s->len - first->at);
-	return step + n - 1;
+	do {
+		*item++ = p->n;
+		behind = s->at + s->len;
+	} while (++s < end && s->at == behind && lasts(s));
+	weave_item(p, FL_ITEM_RUN, step, (uint32_t)(s - first));
+	p->items[p->n - 1].size = (uint16_t)(behind - first->at);
+	return step + (uint32_t)(s - first) - 1;
 }
 
 /* A step that falls through goes on to the next step, or to the original. */
 void fl_plan_weave_gap(struct fl_plan *p, uint32_t i)
 {
-	if (!fl_plan_goes_on(p->shape, i) && fl_plan_falls_through(&p->shape->steps[i]))
+	if (!fl_plan_is_followed(p->shape, i) && fl_plan_falls_through(&p->shape->steps[i]))
 		fl_plan_weave(p, FL_ITEM_ON, i);
 }
 
@@ -242,7 +243,8 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 			i = weave_run(p, i);
 		else
 			weave_woven(p, i, &group);
-		fl_plan_weave_gap(p, i);
+		if (!fl_plan_is_followed(s, i))		/* as most are */
+			fl_plan_weave_gap(p, i);
 	}
 	p->first[s->n_steps] = p->n;
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)

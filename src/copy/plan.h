@@ -187,13 +187,19 @@ static inline bool fl_plan_falls_through(const struct fl_shape_step *s)
 	}
 }
 
-/* Does the step run on into the next step? */
-static inline bool fl_plan_goes_on(const struct fl_shape *shape, uint32_t step)
+/* Does the next step stand right behind this one? */
+static inline bool fl_plan_is_followed(const struct fl_shape *shape, uint32_t step)
 {
 	const struct fl_shape_step *s = &shape->steps[step];
 
-	return fl_plan_falls_through(s) && step + 1 < shape->n_steps &&
-	       s[1].part == s->part && s[1].at == s->at + s->len;
+	return step + 1 < shape->n_steps && s[1].at == s->at + s->len &&
+	       s[1].part == s->part;
+}
+
+/* Does the step run on into the next step? */
+static inline bool fl_plan_goes_on(const struct fl_shape *shape, uint32_t step)
+{
+	return fl_plan_falls_through(&shape->steps[step]) && fl_plan_is_followed(shape, step);
 }
 
 static inline const struct fl_shape_step *fl_plan_step(const struct fl_plan *p,

@@ -33,8 +33,9 @@ struct rewrite {
 	uint32_t offset;		/* in the piece: up to there rules are written */
 	uint32_t push;			/* at that offset */
 	bool is_behind;			/* the piece has ended */
-	struct cfa cfa, remembered[REMEMBERED];
+	struct cfa cfa;
 	uint32_t n_remembered;
+	struct cfa *remembered;		/* REMEMBERED of them, of which n_remembered are set */
 };
 
 /* ---- where ------------------------------------------------------------------------ */
@@ -229,7 +230,8 @@ static int rewrite_all(struct rewrite *w, const struct fl_in *program)
 
 int fl_cie_rows_write(struct fl_out *o, const struct fl_fde *fde)
 {
-	struct rewrite w = { .fde = fde, .out = o };
+	struct cfa remembered[REMEMBERED];
+	struct rewrite w = { .fde = fde, .out = o, .remembered = remembered };
 
 	return rewrite_all(&w, &fde->cie.program);
 }
@@ -238,7 +240,8 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 		  const struct fl_unwind_piece *piece)
 {
 	struct fl_out nowhere = { 0 };
-	struct rewrite w = { .fde = fde, .out = &nowhere };
+	struct cfa remembered[REMEMBERED];
+	struct rewrite w = { .fde = fde, .out = &nowhere, .remembered = remembered };
 	int err = rewrite_all(&w, &fde->cie.program);
 
 	if (err)
@@ -256,7 +259,8 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 void fl_rows_frame(const struct fl_fde *fde, uintptr_t at, struct fl_rows_frame *f)
 {
 	struct fl_out nowhere = { 0 };
-	struct rewrite w = { .fde = fde, .out = &nowhere };
+	struct cfa remembered[REMEMBERED];
+	struct rewrite w = { .fde = fde, .out = &nowhere, .remembered = remembered };
 	uintptr_t to = fde->start;
 	struct fl_cfi_insn i;
 

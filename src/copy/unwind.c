@@ -157,14 +157,13 @@ static int write_piece(struct fl_unwind *u, struct fl_out *o, const struct fl_un
 		       const struct fl_unwind_piece *p, struct fl_unwind_entry *to)
 {
 	const unsigned char *cie, *at;
-	struct fl_fde f = { 0 };
 	int err;
 
-	if (!fl_fde_read(&f, b->m, p->fde))
+	if (!fl_fde_read(&u->read, b->m, p->fde))
 		return FLE_UNWIND;
-	cie = find_cie(u, o, &f);
+	cie = find_cie(u, o, &u->read);
 	at = o->p;
-	err = cie ? fl_fde_write(o, &f, b, p, cie) : o->is_full ? -ENOSPC : FLE_UNWIND;
+	err = cie ? fl_fde_write(o, &u->read, b, p, cie) : o->is_full ? -ENOSPC : FLE_UNWIND;
 	*to = (struct fl_unwind_entry){ (int32_t)(p->start - (uintptr_t)u->table),
 					(int32_t)((uintptr_t)at - (uintptr_t)u->table) };
 	return o->is_full ? -ENOSPC : o->is_far ? FLE_UNWIND : err;

@@ -58,6 +58,7 @@ struct fl_unwind {
 		const unsigned char *at;
 	} cies[4];			/* written last */
 	uint32_t n_cies;
+	struct fl_fde read;		/* of the original's, last: most have one CIE */
 };
 
 /* Open an area that has code at [lo, hi): unwinders find it from now on, for ever. `data` is

@@ -68,36 +68,43 @@ static size_t move_loop(unsigned char *out, uintptr_t to, const struct fl_insn *
 	return n + FL_ARCH_BRANCH_BYTES;
 }
 
+/* Most branches have no prefix, which a call of memcpy() would take longer to find out. */
+static void put_prefixes(unsigned char *out, const unsigned char *code, size_t n)
+{
+	if (n)
+		__builtin_memcpy(out, code, n);
+}
+
 static size_t move_branch(unsigned char *out, uintptr_t to, const unsigned char *code,
-			  const struct fl_insn *i, uintptr_t target)
+			  const struct fl_insn *i, uintptr_t target, enum way way)
 {
 	size_t n = i->opcode_at;
 
-	switch (branch_of(i, code)) {
-	case LONG:
-		out[n++] = X86_JMP;
-		break;
-	case CONDITIONAL:
-		out[n++] = 0x0f;
-		out[n++] = JCC32 | condition(i, code);
-		break;
-	case LOOPED:
-		return move_loop(out, to, i, target);
-	default:
-		n = i->len - 4u;		/* call, xbegin */
+	if (way == LONG || way == CONDITIONAL) {
+		put_prefixes(out, code, n);
+		if (way == CONDITIONAL) {
+			out[n++] = 0x0f;
+			out[n++] = JCC32 | condition(i, code);
+		} else {
+			out[n++] = X86_JMP;
+		}
+		return put_rel32(out, n, to, target);
 	}
-	return put_rel32(out, n, to, target);
+	__builtin_memcpy(out, code, i->len);
+	return way == LOOPED ? move_loop(out, to, i, target) :
+	       put_rel32(out, i->len - 4u, to, target);		/* call, xbegin */
 }
 
 size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 		    const struct fl_insn *i, uintptr_t at, uintptr_t target)
 {
+	enum way way = branch_of(i, code);
 	size_t len = i->len;
 	int32_t d;
 
+	if (way != COPIED)
+		return move_branch(out, to, code, i, target, way);
 	__builtin_memcpy(out, code, len);
-	if (branch_of(i, code) != COPIED)
-		return move_branch(out, to, code, i, target);
 	if (!i->operand_at)
 		return len;
 	__builtin_memcpy(&d, code + i->operand_at, sizeof d);
@@ -121,9 +128,8 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 
 	if (way == COPIED || way == SAME)
 		return 0;
-	__builtin_memcpy(out, code, n + 1);
-	if (way != LOOPED)
-		out[n] = way == LONG ? X86_JMP8 : JCC8 | condition(i, code);
+	put_prefixes(out, code, n);
+	out[n] = way == LONG ? X86_JMP8 : way == LOOPED ? code[n] : JCC8 | condition(i, code);
 	return put_rel8(out + n + 1, to + n + 2, target) ? n + 2 : 0;
 }
 
