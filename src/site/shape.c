@@ -222,8 +222,12 @@ struct maker {
 	const struct fl_outline *o;
 	struct reach *reach;		/* NULL: all code is taken */
 	uint32_t *index[FL_SHAPE_PARTS];	/* by part and byte: the step there */
+	uint32_t branch;		/* the last JUMP or BRANCH so far, whose `to` is the one
+					 * before until its target is marked; NO_BRANCH: none */
 	bool is_torn;
 };
+
+enum { NO_BRANCH = UINT32_MAX };
 
 static int step_part(const struct fl_shape *s, uintptr_t a)
 {
@@ -322,6 +326,10 @@ static void read_part(struct maker *k, uint8_t part)
 			.kind = kind, .part = part & 15, .is_call = is_call(&i),
 			.opcode_at = i.opcode_at & 15, .operand_at = i.operand_at & 15,
 		};
+		if (kind == FL_SHAPE_JUMP || kind == FL_SHAPE_BRANCH) {
+			s->steps[s->n_steps - 1].to = k->branch;
+			k->branch = s->n_steps - 1;
+		}
 		if (i.cls != FL_INSN_NOP)
 			last = i.cls;
 	}
@@ -374,9 +382,10 @@ static void mark_targets(struct maker *k)
 {
 	struct fl_shape *s = k->s;
 
-	for (uint32_t i = 0; i < s->n_steps; i++)
-		if (s->steps[i].kind == FL_SHAPE_JUMP || s->steps[i].kind == FL_SHAPE_BRANCH)
-			s->steps[i].to = mark_target(k, s->steps[i].target);
+	for (uint32_t i = k->branch, next; i != NO_BRANCH; i = next) {
+		next = s->steps[i].to;
+		s->steps[i].to = mark_target(k, s->steps[i].target);
+	}
 	for (uint32_t i = 0; i < s->n_parts; i++)
 		if (s->parts[i].lsda)
 			fl_obj_pads(s->m, s->parts[i].lsda, s->parts[i].start,
@@ -474,7 +483,7 @@ int fl_shape_of(struct fl_shape *s, const struct fl_outline *o, uintptr_t functi
 {
 	size_t at = fl_outline_find(o, function);
 	const struct fl_extent *x = &o->extents[at];
-	struct maker k = { .s = s, .o = o };
+	struct maker k = { .s = s, .o = o, .branch = NO_BRANCH };
 	struct reach reach;
 	int err;
 
