@@ -292,14 +292,13 @@ static void shorten(struct fl_plan *p, struct fl_item *i)
 void fl_emit_shorten(struct fl_build *b)
 {
 	struct fl_plan *p = &b->plan;
+	struct fl_item *end = p->items + p->n;
 	uint32_t at = 0;
 
-	for (uint32_t k = 0; k < p->n; k++)
-		if (p->items[k].kind == FL_ITEM_STEP && p->items[k].to != FL_NO_STEP)
-			shorten(p, &p->items[k]);
-	for (uint32_t k = 0; k < p->n; k++) {
-		struct fl_item *i = &p->items[k];
-
+	for (struct fl_item *i = p->items; i < end; i++)
+		if (i->kind == FL_ITEM_STEP && i->to != FL_NO_STEP)
+			shorten(p, i);
+	for (struct fl_item *i = p->items; i < end; i++) {
 		if (i->is_short)
 			i->size = i->is_short;
 		i->at = at;

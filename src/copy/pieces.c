@@ -179,19 +179,25 @@ static void tell_part(struct pieces *p, uint32_t part)
 	const struct fl_plan *plan = &p->b->plan;
 	uint32_t from = part ? plan->first[plan->shape->first[part]] : 0;
 	uint32_t to = plan->first[plan->shape->first[part + 1]];
-	uint32_t last = FL_NO_STEP;
+	int64_t last = -1;		/* the step that has come furthest */
 
 	begin_piece(p, part, item_offset(p->b, from), FL_PIECE_BODY);
 	for (uint32_t k = from; k < to; k++) {
 		const struct fl_item *i = &plan->items[k];
 		const struct fl_shape_step *step = fl_plan_step(plan, i);
 
-		if (i->kind == FL_ITEM_RUN)
+		if (i->kind == FL_ITEM_RUN) {
 			tell_run(p, i);
-		else if ((last == FL_NO_STEP || i->step > last) && step->len)
-			tell_row(p, step->at, i->at, 0);
-		last = last == FL_NO_STEP || i->step > last ? i->step : last;
-		tell_item(p, i);
+			last = i->step;
+			continue;
+		}
+		if (i->step > last) {
+			if (step->len)
+				tell_row(p, step->at, i->at, 0);
+			last = i->step;
+		}
+		if (i->kind != FL_ITEM_STEP)
+			tell_item(p, i);
 	}
 	end_piece(p, item_offset(p->b, to));
 }

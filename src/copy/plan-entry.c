@@ -219,7 +219,6 @@ int fl_plan_begin(struct fl_plan *p, uint64_t *datum)
 
 static void weave_woven(struct fl_plan *p, uint32_t i, uint32_t *group)
 {
-	p->first[i] = p->n;
 	weave_tells(p, i, group);
 	weave_point(p, i);
 	fl_plan_weave_step(p, i);
@@ -239,8 +238,13 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	p->may_go_on = p->runs && fl_plan_may_go_on(s);
 	p->runs &= !p->held_bytes;
 	for (uint32_t i = p->entry; i < s->n_steps; i++) {
+		uint8_t kind = s->steps[i].kind;
+
+		p->first[i] = p->n;
 		if (p->runs && lasts(&s->steps[i]))
 			i = weave_run(p, i);
+		else if (p->runs && (kind == FL_SHAPE_JUMP || kind == FL_SHAPE_BRANCH))
+			weave_item(p, FL_ITEM_STEP, i, s->steps[i].to);
 		else
 			weave_woven(p, i, &group);
 		if (!fl_plan_is_followed(s, i))		/* as most are */
