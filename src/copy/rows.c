@@ -99,21 +99,23 @@ static void pass_landing(struct rewrite *w, const struct fl_unwind_row *r)
 static void pass_landings(struct rewrite *w, uint32_t end)
 {
 	const struct fl_unwind_row *rows = w->piece->rows;
-	uint32_t row = w->row;
+	uint32_t row = w->row, n = 1;		/* n: are written from `same` on */
 	unsigned char *same;
-	size_t n;
+	size_t bytes;
 
 	if (row < end)
 		pass_landing(w, &rows[row++]);
 	same = w->out->p;
 	if (row < end)
 		pass_landing(w, &rows[row++]);
-	n = (size_t)(w->out->p - same);
-	if (!n || row >= end)
+	bytes = (size_t)(w->out->p - same);
+	if (!bytes || row >= end)
 		return;
 	w->offset = rows[end - 1].offset + FL_ARCH_LANDED_UP;
-	for (; row < end; row++)
-		fl_out_bytes(w->out, same, n);
+	for (uint32_t more; row < end; row += more, n += more) {
+		more = n < end - row ? n : end - row;
+		fl_out_bytes(w->out, same, more * bytes);
+	}
 }
 
 /* The first row from the next one on whose instruction is at `at` or behind. Rows on the way
