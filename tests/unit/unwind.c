@@ -599,6 +599,34 @@ static void check_one(const struct file *f, uint32_t i, enum layout how, size_t 
 	}
 }
 
+/* Landings of look-ups, which have one row each, say what two rows each would have said. */
+static void check_landings(const struct file *f, uint32_t i)
+{
+	static struct fl_unwind_row each[FUNCTION_MOST];
+	uintptr_t at = fde_of(f, i);
+	struct entry e = read_entry((bytes)at, moved_of(f)), new;
+	struct fl_unwind_piece p = { .fde = at, .start = (uintptr_t)near.data + FAKE_CODE,
+				     .rows = rows_of }, landings;
+	uint32_t n = 0;
+
+	for (uintptr_t a = e.start; a < e.end; a += 1 + chance(8), n++) {
+		uint32_t offset = n * FL_ARCH_LANDED_BYTES;
+
+		each[n] = (struct fl_unwind_row){ a, offset, FL_ARCH_LOOKUP_KEPT, 0 };
+		rows_of[2 * n] = each[n];
+		rows_of[2 * n + 1] = (struct fl_unwind_row){ a, offset + FL_ARCH_LANDED_UP,
+							     0, 0 };
+	}
+	p.n = 2 * n;
+	p.end = p.start + n * FL_ARCH_LANDED_BYTES;
+	landings = p;
+	landings.rows = each;
+	landings.n = n;
+	landings.kind = FL_PIECE_LANDINGS;
+	new = write_body(f, &landings, NULL);
+	assert_same_rows(&e, &new, &p);
+}
+
 static void check_file(const char *path, uint32_t step)
 {
 	struct file f;
@@ -610,8 +638,10 @@ static void check_file(const char *path, uint32_t step)
 	}
 	for (int how = 0; how < N_LAYOUTS; how++)	/* the procedure linkage table's */
 		check_one(&f, 0, (enum layout)how, &n_lsda);
-	for (uint32_t i = chance(step); i < f.n; i += step, n++)
+	for (uint32_t i = chance(step); i < f.n; i += step, n++) {
 		check_one(&f, i, (enum layout)(n % N_LAYOUTS), &n_lsda);
+		check_landings(&f, i);
+	}
 	printf("%s: %zu functions, %zu with tables of exceptions\n", path, n, n_lsda);
 	close_file(&f);
 }
