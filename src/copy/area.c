@@ -23,7 +23,9 @@ size_t fl_copy_bytes(void)
 	return mapped;
 }
 
-enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA_PART = 2 };
+/* DATA: for eight bytes of code. Places, tables of look-ups and gdb's names have so many, and
+ * tables for unwinders as many. */
+enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA = 5 };
 
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
@@ -77,9 +79,9 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 static int alloc_near(struct fl_near *near, struct fl_near_to to, size_t code, size_t data,
 		      size_t want)
 {
-	size_t n = code > want ? code : want;
+	size_t n = code > want ? code : want, part = n / 8 * DATA;
 
-	return fl_near_alloc(near, to, n, 2 * (data > n / DATA_PART ? data : n / DATA_PART));
+	return fl_near_alloc(near, to, n, 2 * (data > part ? data : part));
 }
 
 static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t code,

@@ -645,7 +645,7 @@ static void a_block_is_a_file_with_as_many_names_as_it_has_room_for(void **state
 	size_t n = 0;
 
 	(void)state;
-	open_file(&f, files[1]);
+	open_file(&f, files[0]);
 	for (size_t k = 0; k < f.outline.n && n < NAMED; k++) {
 		struct fl_shape s;
 		uint64_t datum;
