@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "arch/arch.h"
+#include "arch/x86_64/emit.h"
 #include "site/site.h"
 
 enum { AT = 21, WORD = 8 };		/* five bytes from there are in two words */
@@ -165,6 +166,45 @@ static void tail_jump_flips_to_ret(void **state)
 	assert_one_flip(&p, 0xe9, 0xc3);
 	assert_parks_on(&p, 0xc3, 0);
 	assert_int_equal(p.len, 6);		/* nobody else has its last byte */
+}
+
+/* What a plan is told of them, without a look at their instructions, is what a look tells. */
+static void calls_are_known_without_a_look(void **state)
+{
+	static const struct { int form; const char *old; uint8_t n; } sites[] = {
+		{ FL_FORM_CALL, "\xe8\1\2\3\4", 5 }, { FL_FORM_CALL, "\x67\xe8\1\2\3\4", 6 },
+		{ FL_FORM_CALL_POINTER, "\xff\x15\1\2\3\4", 6 },
+		{ FL_FORM_JUMP, "\xe9\1\2\3\4", 5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sites) * WORD; i++) {
+		int form = sites[i / WORD].form;
+		struct fl_move m[FL_ARCH_MOVES];
+		struct fl_patch p, looked;
+
+		assert_int_equal(plan_at(&p, AT + i % WORD, form, sites[i / WORD].old,
+					 sites[i / WORD].n, 0), 0);
+		looked = p;
+		memset(looked.idle, 0, sizeof looked.idle);
+		memset(looked.whole, 0, sizeof looked.whole);
+		x86_note_stretches(&looked);
+		assert_memory_equal(&looked, &p, sizeof p);
+		assert_int_equal(p.starts, 1);
+		assert_int_equal(p.rows, 0);
+		for (int s = 0; s < FL_N_STATES * FL_N_STATES; s++)
+			assert_in_range(fl_arch_moves(&p, s / FL_N_STATES, s % FL_N_STATES, m),
+					0, 1);
+	}
+}
+
+static void a_call_into_itself_is_looked_at(void **state)
+{
+	struct fl_patch p;
+
+	(void)state;
+	assert_int_equal(plan(&p, FL_FORM_CALL, "\xe8\xfc\xff\xff\xff", 5, 0), 0);
+	assert_int_equal(p.rows, FL_ROW);
 }
 
 static void pads_become_one_instruction(void **state)
@@ -756,6 +796,8 @@ int main(void)
 		cmocka_unit_test(a_call_is_off_for_good_by_one_byte),
 		cmocka_unit_test(call_slot_becomes_one_call),
 		cmocka_unit_test(tail_jump_flips_to_ret),
+		cmocka_unit_test(calls_are_known_without_a_look),
+		cmocka_unit_test(a_call_into_itself_is_looked_at),
 		cmocka_unit_test(pads_become_one_instruction),
 		cmocka_unit_test(pad_before_jumps_back),
 		cmocka_unit_test(sleds_keep_their_space),
