@@ -422,7 +422,9 @@ static uint32_t written(const struct fl_insn *i)
 	return i->cls == FL_INSN_LOAD_PAGE ? 0 : i->writes;
 }
 
-/* A page that is overwritten before code goes elsewhere has come to nobody else. */
+/* A page that is overwritten before code goes elsewhere has come to nobody else. While no
+ * register has a page there is nothing to forget: `stale` is asked of those that have one, and
+ * whoever loads a page takes the register out of it. */
 static void forget_pages(struct reader *r, const struct fl_insn *i)
 {
 	fl_regs gone = r->fresh & written(i);
@@ -463,7 +465,7 @@ void fl_code_read(struct fl_code *c, size_t range)
 			break;
 		}
 		fl_set_bit(c->starts, at);
-		if (fl_bit(c->labels, at))
+		if (r.stale && fl_bit(c->labels, at))
 			r.stale = 0;
 		if (i.writes >> FL_ARCH_SP & 1)
 			lose_stack(&r, at, i.writes);
@@ -471,7 +473,8 @@ void fl_code_read(struct fl_code *c, size_t range)
 			r.kills |= i.writes;
 		else
 			take(&r, &i, at);
-		forget_pages(&r, &i);
+		if (r.paged)
+			forget_pages(&r, &i);
 	}
 	p->end = at < r.to ? at : r.to;
 	if (at == r.to && r.behind != at && !span->is_frame && range + 1 < c->ranges.n &&
