@@ -41,7 +41,7 @@ int fl_obj_frames(const struct fl_module *m,
 	struct fl_fde fde = { 0 };
 	struct fl_obj_frame f = { 0 };
 	uintptr_t table = 0, last = 0;
-	struct fl_in pairs;
+	struct fl_in pairs = { 0 };
 	struct pair pair;
 	int n_left = 0, err = 0;
 
@@ -61,6 +61,7 @@ int fl_obj_frames(const struct fl_module *m,
 			continue;
 		}
 		f.lsda = fde.lsda;
+		f.most = (size_t)(pairs.end - pairs.p) / sizeof(pair);
 		last = f.start;
 		err = each(arg, &f);
 	}

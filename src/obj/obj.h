@@ -142,6 +142,7 @@ bool fl_cfi_next(struct fl_in *program, const struct fl_fde *, struct fl_cfi_ins
  * .eh_frame_hdr; else what `each` returned if not 0, or how many ranges are not understood. */
 struct fl_obj_frame {
 	uintptr_t start, end, lsda, fde;
+	size_t most;			/* so many are told from this one on, at most */
 };
 int fl_obj_frames(const struct fl_module *,
 		  int (*each)(void *arg, const struct fl_obj_frame *), void *arg);

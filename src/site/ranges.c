@@ -57,16 +57,56 @@ uintptr_t fl_text_address(const struct fl_module *m, uintptr_t a)
 struct fill {
 	const struct fl_module *m;
 	struct fl_ranges *to;
-	size_t n, room;			/* room 0: only count */
+	size_t n, room;
+	size_t ready;			/* so many have their pages: a fault for each takes
+					 * longer */
 	size_t n_known;			/* sorted ranges at the head of `to` */
 	uintptr_t lsda;			/* of what no unwind table knows */
+	bool counts;			/* nothing is added */
+	int err;
 };
+
+/* Of a table that says too much most is never used, so pages come in steps. */
+static void expect_more(struct fill *f)
+{
+	enum { STEP = 4096 };
+	size_t ready = f->room - f->n < STEP ? f->room : f->n + STEP;
+
+	fl_os_expect(&f->to->r[f->ready], (ready - f->ready) * sizeof *f->to->r);
+	f->ready = ready;
+}
+
+static int make_room(struct fill *f, size_t room)
+{
+	const struct fl_ranges was = *f->to;
+	struct fl_range *r = fl_scratch_open(room * sizeof *r);
+
+	if (!r)
+		return f->err = -ENOMEM;
+	f->to->r = r;
+	f->to->n_bytes = room * sizeof *r;
+	f->room = room;
+	f->ready = 0;
+	expect_more(f);
+	if (f->n)
+		memcpy(r, was.r, f->n * sizeof *r);
+	fl_scratch_close(was.r, was.n_bytes);
+	return 0;
+}
 
 static void add(struct fill *f, const struct fl_range *r)
 {
-	if (f->n < f->room)
-		f->to->r[f->n] = *r;
-	f->n++;
+	enum { FIRST = 64 };
+
+	if (f->counts) {
+		f->n++;
+		return;
+	}
+	if (f->n == f->room && make_room(f, 2 * f->room + FIRST))
+		return;
+	if (f->n == f->ready)
+		expect_more(f);
+	f->to->r[f->n++] = *r;
 }
 
 /* Add as much of it as is text. */
@@ -78,12 +118,19 @@ static int add_text(struct fill *f, struct fl_range r)
 		r.end = r.start + left;
 	if (left)
 		add(f, &r);
-	return 0;
+	return f->err;
 }
 
-static int add_frame(void *arg, const struct fl_obj_frame *f)
+/* What other tables add is little. */
+static int add_frame(void *arg, const struct fl_obj_frame *frame)
 {
-	return add_text(arg, (struct fl_range){ f->start, f->end, f->lsda, f->fde, 0, 1 });
+	enum { OTHERS = 16, FIRST = 64 };
+	struct fill *f = arg;
+
+	if (!f->room && make_room(f, frame->most + frame->most / OTHERS + FIRST))
+		return f->err;
+	return add_text(f, (struct fl_range){ frame->start, frame->end, frame->lsda,
+					      frame->fde, 0, 1 });
 }
 
 /* A function that the unwind tables do not know. */
@@ -169,12 +216,12 @@ static void add_gap(struct fill *f, uintptr_t a, uintptr_t end)
 static void add_gaps_of(struct fill *f, uintptr_t a, uintptr_t end)
 {
 	for (size_t i = 0; i < f->n_known; i++) {
-		const struct fl_range *r = &f->to->r[i];
+		const struct fl_range r = f->to->r[i];
 
-		if (r->end <= a || r->start >= end)
+		if (r.end <= a || r.start >= end)
 			continue;
-		add_gap(f, a, r->start);
-		a = r->end;
+		add_gap(f, a, r.start);
+		a = r.end;
 	}
 	add_gap(f, a, end);
 }
@@ -214,37 +261,40 @@ static void add_gaps(struct fill *f)
 	}
 }
 
-static void put_in_order(struct fill *f)
+/* The ranges behind those that are known are in order, too: put each where it belongs. They are
+ * few, so what lies before the first of them stays. */
+static int merge_added(struct fill *f)
 {
-	if (!is_sorted(f->to->r, f->n))
-		sort_ranges(f->to->r, f->n);
-	f->n = f->n_known = drop_overlaps(f->to->r, f->n);
+	size_t n = f->n - f->n_known, i = f->n_known, bytes = n * sizeof(struct fl_range);
+	struct fl_range *r = f->to->r, *more;
+
+	if (!n || !i || r[i].start >= r[i - 1].start)
+		return 0;
+	more = fl_scratch_open(bytes);
+	if (!more)
+		return -ENOMEM;
+	memcpy(more, r + i, bytes);
+	for (size_t to = f->n; n; to--)
+		r[to - 1] = i && r[i - 1].start > more[n - 1].start ? r[--i] : more[--n];
+	fl_scratch_close(more, bytes);
+	return 0;
 }
 
-/* Let `next` add to the ranges; grow them first by as many as it adds. */
+/* Let `next` add to the ranges, and put all in order. */
 static int extend(struct fill *f, void (*next)(struct fill *))
 {
-	struct fill count = *f;
-	struct fl_range *r;
+	struct fl_range *added;
 
-	count.room = 0;
-	count.n = 0;
-	next(&count);
-	f->lsda = count.lsda;
-	if (!count.n)
-		return 0;
-	r = fl_scratch_full((f->n + count.n) * sizeof *r);
-	if (!r)
-		return -ENOMEM;
-	if (f->n)
-		memcpy(r, f->to->r, f->n * sizeof *r);
-	fl_scratch_close(f->to->r, f->to->n_bytes);
-	f->to->r = r;
-	f->room = f->n + count.n;
-	f->to->n_bytes = f->room * sizeof *r;
 	next(f);
-	put_in_order(f);
-	return 0;
+	if (f->err || f->n == f->n_known)
+		return f->err;
+	added = f->to->r + f->n_known;
+	if (!is_sorted(added, f->n - f->n_known))
+		sort_ranges(added, f->n - f->n_known);
+	f->err = merge_added(f);
+	if (!f->err)
+		f->n = f->n_known = drop_overlaps(f->to->r, f->n);
+	return f->err;
 }
 
 /* Landing pads are code that only the unwinder reaches. Where its tables are not all
@@ -272,10 +322,9 @@ static bool has_gaps(const struct fill *f)
 {
 	struct fill count = *f;
 
-	count.room = 0;
-	count.n = 0;
+	count.counts = true;
 	add_gaps(&count);
-	return count.n;
+	return count.n > f->n;
 }
 
 int fl_ranges_open(struct fl_ranges *out, const struct fl_module *m)
