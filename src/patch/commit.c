@@ -141,6 +141,8 @@ static void note_from(struct fl_change *c)
 {
 	c->from = c->patch->state;
 	c->tactic = c->from == c->to ? FL_N_TACTICS : c->patch->tactic;
+	if (c->from == FL_OLD || c->to == FL_OLD)	/* no switch: note its store */
+		c->tactic = (uint8_t)fl_tactic_of(c->patch, c->from, c->to, &c->span);
 }
 
 static void note_moves(struct fl_wide *w, const struct fl_change *c,
@@ -322,7 +324,7 @@ static void store_head(const struct fl_set *set, size_t i)
 	if (is_wide(c))
 		each_move(set, i, write_head);
 	else
-		fl_store_at_once(c->patch, c->from, c->to);
+		fl_store_at_once(c);
 	fl_set_note_inner(c);
 }
 

@@ -123,10 +123,12 @@ struct fl_ticket { uint64_t number, ticks; };
  * changes; once the first byte is written, the set completes. Sets over different places may
  * be under way at once. If two sets have a place in common, the second gets FLE_BUSY.
  */
+struct fl_span { uint8_t first, n; };	/* bytes of a window that one store changes */
 struct fl_change {		/* four to a line: a set may be larger than a cache */
 	struct fl_patch *patch;
 	uint8_t from, to;		/* enum fl_state */
 	uint8_t tactic;			/* enum fl_tactic; W fl_set_stage() */
+	struct fl_span span;		/* where one store does it; W the same */
 };
 /* All that the phases of a wide change store, if the change is one move. */
 struct fl_wide {

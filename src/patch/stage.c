@@ -67,13 +67,12 @@ void fl_set_free(struct fl_set *set)
 
 int fl_set_stage(struct fl_set *set, struct fl_patch *p, int from, int to)
 {
-	struct fl_span span;
+	struct fl_change *c = &set->changes[set->n];
 
 	if (set->n == set->room)
 		return -ENOSPC;
-	set->changes[set->n++] = (struct fl_change){
-		.patch = p, .from = (uint8_t)from, .to = (uint8_t)to,
-		.tactic = fl_tactic_of(p, from, to, &span),
-	};
+	*c = (struct fl_change){ .patch = p, .from = (uint8_t)from, .to = (uint8_t)to };
+	c->tactic = (uint8_t)fl_tactic_of(p, from, to, &c->span);
+	set->n++;
 	return 0;
 }

@@ -78,13 +78,14 @@ int fl_tactic_check(const struct fl_patch *p)
 	return err;
 }
 
-void fl_store_at_once(const struct fl_patch *p, int from, int to)
+void fl_store_at_once(const struct fl_change *c)
 {
-	struct fl_span s;
-	enum fl_tactic tactic = fl_tactic_of(p, from, to, &s);
+	const struct fl_patch *p = c->patch;
+	uintptr_t at = p->at + (uintptr_t)p->view + c->span.first;
+	const uint8_t *bytes = p->bytes[c->to] + c->span.first;
 
-	if (tactic == FL_FLIP || tactic == FL_WORD)
-		fl_arch_flip(p->at + p->view + s.first, p->bytes[to] + s.first, s.n);
-	else if (tactic == FL_LINE)
-		fl_arch_flip_line(p->at + p->view + s.first, p->bytes[to] + s.first, s.n);
+	if (c->tactic == FL_FLIP || c->tactic == FL_WORD)
+		fl_arch_flip(at, bytes, c->span.n);
+	else if (c->tactic == FL_LINE)
+		fl_arch_flip_line(at, bytes, c->span.n);
 }

@@ -4,9 +4,6 @@
 
 #include "patch.h"
 
-/* The bytes of the window that one store changes. */
-struct fl_span { uint8_t first, n; };
-
 /* FL_N_TACTICS: the bytes are the same already. Writes the span, unless it returns
  * FL_N_TACTICS or FL_WIDE. */
 enum fl_tactic fl_tactic_of(const struct fl_patch *, int from, int to,
@@ -16,8 +13,8 @@ bool fl_holds(const struct fl_patch *, int from, int to);
 /* Can each state become any other one under threads? 0, FLE_STRADDLE, FLE_EXCHANGE, or
  * FLE_SIGBLOCK: threads would be held, and the chosen way to synchronise asks them. */
 int fl_tactic_check(const struct fl_patch *);
-/* Store the bytes that differ, in one store; the tactic is not FL_WIDE. */
-void fl_store_at_once(const struct fl_patch *, int from, int to);
+/* Store the bytes that differ, in one store, if the tactic is one. */
+void fl_store_at_once(const struct fl_change *);
 /* This machine has been seen to fetch any store within a line whole. */
 void fl_tactic_trust_lines(void);
 
