@@ -527,11 +527,15 @@ static void refuse_all(uint32_t from, int err)
 
 static int commit_locked(uint32_t from, enum fl_moment moment)
 {
+	enum { MANY = 1024 };
 	struct fl_set set = { 0 };
 	int err = fl_set_make(&set, count_fresh(from));
 
 	if (err)
 		refuse_all(from, err);
+	else if (set.room >= MANY)	/* nearly all of it is used */
+		fl_os_expect(set.changes,
+			     set.room * (sizeof *set.changes + sizeof *set.wide));
 	set.quiet = moment == FL_LOADING;
 	stage_fresh(&set, from);
 	begin_calls(from);

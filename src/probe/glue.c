@@ -236,7 +236,7 @@ static uintptr_t make_doing(struct block *b, uint32_t id)
 
 /* In a program's own region handlers are called: a glue that does it by itself would be in the
  * way. */
-static enum fl_glue_does to_do(uint32_t id)
+static inline enum fl_glue_does to_do(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 	enum fl_glue_does does = FL_GLUE_GOES;
@@ -312,7 +312,7 @@ int fl_glue_seal(struct fl_near *near, int err)
 /* Calls that nobody wants are as many as all others, and are never on: they wait for what the
  * reader says. Sites that are no calls do not wait, because the reader has to know their
  * refusals. A body is built when it is wanted. */
-static bool is_due(uint32_t id, enum fl_decided decided)
+static inline bool is_due(uint32_t id, enum fl_decided decided)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
@@ -326,7 +326,7 @@ static bool is_due(uint32_t id, enum fl_decided decided)
 
 /* May it be on? A refused call has glue all the same; a refused site that is no call has
  * none. */
-static bool needs_glue(uint32_t id)
+static inline bool needs_glue(uint32_t id)
 {
 	const struct fl_probe *p = &fl_table.probes[id];
 
@@ -370,7 +370,7 @@ static bool asks_for(const struct asked *a, uint32_t id)
 
 static bool asks_for_body(const struct asked *a, uint32_t id)
 {
-	return asks_for(a, id) && fl_probe_is_body(&fl_table.probes[id]);
+	return fl_probe_is_body(&fl_table.probes[id]) && asks_for(a, id);
 }
 
 static bool is_of_block(const struct block *b, const struct asked *a, uint32_t id)
@@ -409,6 +409,15 @@ static void lead_bodies(const struct block *b)
 		fl_probe_builder->lead(lo, lo + b->near.code_bytes);
 }
 
+/* Most of these are planned, and armed then. */
+static void expect_plans(uint32_t first, uint32_t end)
+{
+	struct fl_table *t = &fl_table;
+
+	fl_os_expect(&t->patches[first], (end - first) * sizeof *t->patches);
+	fl_os_expect(&t->switches[first], (end - first) * sizeof *t->switches);
+}
+
 /* Put glue into the block, which is sealed before anything leads there. */
 static int fill_glue(struct block *b, struct asked *a)
 {
@@ -418,9 +427,8 @@ static int fill_glue(struct block *b, struct asked *a)
 		begin_bodies(a);
 	if (a->has_bodies)
 		lead_bodies(b);
-	if (2 * (b->n_doing + b->n_plain) > a->end - a->first)	/* most are planned */
-		fl_os_expect(&fl_table.patches[a->first],
-			     (a->end - a->first) * sizeof *fl_table.patches);
+	if (2 * (b->n_doing + b->n_plain) > a->end - a->first)
+		expect_plans(a->first, a->end);
 	for (int how = 0; how < FL_N_CONVENTIONS; how++)
 		((uintptr_t *)b->near.data)[how] = fl_probe_routine_full(how);
 	for (uint32_t id = a->first; id < a->end; id++)
@@ -461,9 +469,9 @@ static int make_block_of(struct block b, struct asked *a)
 	int err;
 
 	for (uint32_t id = a->first; id < a->end; id++) {
-		bool due = is_of_block(&b, a, id), does = to_do(id) != FL_GLUE_GOES;
+		bool due = is_of_block(&b, a, id), does = due && to_do(id) != FL_GLUE_GOES;
 
-		b.n_doing += due && does;
+		b.n_doing += does;
 		b.n_plain += due && !does;
 	}
 	if (!b.n_doing && !b.n_plain)
