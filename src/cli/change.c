@@ -539,6 +539,11 @@ int fl_change_begin_session(struct fl_session *s, const struct fl_naming *n, cha
 	return 0;
 }
 
+bool fl_change_awaits(const struct fl_session *s)
+{
+	return s->change && fl_beside_awaits(&s->change->names);
+}
+
 void fl_change_found(struct fl_session *s, uint32_t i)
 {
 	struct fl_changes *c = s->change;

@@ -60,6 +60,8 @@ void fl_change_end_session(struct fl_session *, const void *by);
  * session beside it. */
 uint32_t fl_change_payer(const struct fl_session *, uint32_t i);
 int fl_change_drop_session(struct fl_session *, const char *name, char why[FL_WHY]);
+/* Is there a session that may want what is loaded? */
+bool fl_change_awaits(const struct fl_session *);
 /* Site `i` has just been loaded, and selected or not: sessions that want it take it. */
 void fl_change_found(struct fl_session *, uint32_t site);
 /* session_of: the name of the session that `by` has; NULL: none. write: what a session has

@@ -61,6 +61,15 @@ bool fl_named_take(struct fl_named *d, struct fl_session *s, uint32_t i)
 	return true;
 }
 
+bool fl_beside_awaits(const struct fl_beside *t)
+{
+	bool awaits = false;
+
+	for (int k = 0; k < FL_NAMED_MOST; k++)
+		awaits |= is_wanting(&t->of[k]);
+	return awaits;
+}
+
 bool fl_beside_found(struct fl_beside *t, struct fl_session *s, uint32_t i)
 {
 	bool is_wanted = false;

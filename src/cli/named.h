@@ -53,6 +53,8 @@ struct fl_named *fl_beside_add(struct fl_beside *, uint32_t n, const struct fl_n
 			       char why[FL_WHY]);
 /* The session wants site `i` if its pattern takes the site. Does it? */
 bool fl_named_take(struct fl_named *, struct fl_session *, uint32_t i);
+/* May one want what is found? */
+bool fl_beside_awaits(const struct fl_beside *);
 /* Site `i` has been found while sessions are there. Does one want it? */
 bool fl_beside_found(struct fl_beside *, struct fl_session *, uint32_t i);
 struct fl_named *fl_beside_find(struct fl_beside *, const char *name);

@@ -157,6 +157,7 @@ static int make_room(struct fl_session *s)
 
 static int select_sites(struct fl_session *s)
 {
+	const bool is_awaited = fl_change_awaits(s);
 	int err = fl_functions_extend(&s->functions);
 
 	if (!err)
@@ -168,7 +169,8 @@ static int select_sites(struct fl_session *s)
 		struct fl_shm_site *site = &s->functions.sites[i];
 
 		s->selected[i] = is_wanted(s, i, site);
-		fl_change_found(s, i);
+		if (is_awaited)
+			fl_change_found(s, i);
 		site->wanted = s->selected[i] && !site->refusal;
 		s->has_points |= site->wanted && site->kind == FL_AT_POINT;
 		store_relaxed(&s->sites[i].wanted, site->wanted);
