@@ -159,13 +159,17 @@ static void populate(void *from, size_t n)
 
 enum { STEP = 1024 };			/* probes */
 
+/* A function may have hundreds of probes. */
 static void populate_step(struct fl_table *t)
 {
 	if (t->n % STEP || t->shm->max_sites - t->n < STEP)
 		return;
 	populate(&t->probes[t->n], STEP * sizeof *t->probes);
 	populate(&t->sites[t->n], STEP * sizeof *t->sites);
-	populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
+	if (t->n_ready < t->n_functions + STEP / 4) {
+		t->n_ready = t->n_functions + STEP / 2;
+		populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
+	}
 }
 
 /* A profiling call between exclusives has no probe, and may not call either. */

@@ -112,6 +112,7 @@ struct fl_table {
 	struct fl_known *known;
 	uint32_t max;			/* of each array by probe id */
 	uint32_t n, n_functions, n_known, max_known, n_hash, stamp;
+	uint32_t n_ready;		/* functions up to this one have their pages */
 	uint32_t live;			/* the first of known[] that is there */
 	uint32_t virtuals;		/* the last one, as fl_known.late */
 	uint32_t unarmed;		/* no lower id awaits its arming since a dlclose */
