@@ -6,23 +6,30 @@
  * are taken here of a loop that looks at the clock, and does nothing else: where the clock
  * jumps, the loop was interrupted. Other things interrupt it, too. But a sample's record says
  * when the sample was taken, which is within its jump. The median of those jumps is what a
- * sample takes. Beside other work the loop may have the CPU now and then only, for less time
- * than it needs, so it ends by samples and not by the clock.
+ * sample takes.
+ *
+ * Beside other work the loop may have the CPU now and then only, for less time than it needs,
+ * so it ends by samples and not by the clock; and where none come, by the CPU time that it had.
+ * And a sample is often due when the loop is let go on, within a jump of milliseconds: so jumps
+ * in which another thread had the CPU do not count.
  */
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "cli/cli.h"
 #include "cli/perf-ring.h"
 #include "cli/sampler.h"
+#include "os/os.h"
 
 enum {
 	EVERY_NS = 60000,
 	WANTED = 16,			/* samples */
 	FEW = 6,
 	ROUND_NS = 8 * EVERY_NS,	/* between looks at how many there are */
-	PATIENCE_NS = 150000000,
+	PATIENCE_NS = 150000000,	/* of CPU time */
+	LONGEST_NS = 1000000000,	/* the program waits meanwhile */
 	JUMP_NS = 400,			/* a look takes a tenth of it */
 	MOST = 4096			/* jumps */
 };
@@ -32,8 +39,10 @@ struct watch {
 		uint64_t from, to;
 	} jumps[MOST];			/* ascending */
 	uint32_t n;
-	uint64_t taken[4 * WANTED];	/* when samples were, ascending */
+	uint64_t taken[8 * WANTED];	/* when samples were, ascending */
 	uint32_t n_taken;
+	long switches;			/* of the thread's, until the last jump */
+	uint32_t n_switched;		/* jumps that had one: they are not among `jumps` */
 };
 
 /* Without a system call: a sample that is due in the kernel is dropped. */
@@ -53,19 +62,61 @@ static void note_sample(void *arg, const struct perf_event_header *h)
 		w->taken[w->n_taken++] = ((const struct fl_sample_record *)h)->time;
 }
 
+static long count_switches(void)
+{
+	struct rusage u = { 0 };
+
+	getrusage(RUSAGE_THREAD, &u);
+	return u.ru_nvcsw + u.ru_nivcsw;
+}
+
+/* Just behind a jump a system call takes the place of no sample. */
+static void note_jump(struct watch *w, uint64_t from, uint64_t to)
+{
+	long switches = count_switches();
+
+	if (switches == w->switches)
+		w->jumps[w->n++] = (struct jump){ from, to };
+	else
+		w->n_switched++;
+	w->switches = switches;
+}
+
+/* Each jump that is left out may have had a sample. */
+static bool has_enough(const struct watch *w)
+{
+	return w->n == MOST || w->n_taken == ARRAY_LEN(w->taken) ||
+	       w->n_taken >= WANTED + w->n_switched;
+}
+
+/* When to give up, at the latest; 0: now. */
+static uint64_t patience_ns(uint64_t begin, uint64_t cpu_begin)
+{
+	uint64_t had = fl_os_cpu_ns(fl_os_tid()) - cpu_begin, now = look();
+	uint64_t left = had < PATIENCE_NS ? PATIENCE_NS - had : 0;
+
+	return now - begin < LONGEST_NS ? now + left : 0;
+}
+
 /* The kernel drops a sample that was due while the thread was in the kernel, as during another
  * sample. */
 static void watch_clock(struct watch *w, struct fl_perf_rings *rings)
 {
+	uint64_t cpu_begin = fl_os_cpu_ns(fl_os_tid());
 	uint64_t begin = look(), last = begin, now = begin, round = begin;
+	uint64_t until = begin + LONGEST_NS;
 
-	while (w->n < MOST && w->n_taken < WANTED && now - begin < PATIENCE_NS) {
+	w->switches = count_switches();
+	while (!has_enough(w) && now < until) {
 		now = look();
-		if (now - last > JUMP_NS)
-			w->jumps[w->n++] = (struct jump){ last, now };
+		if (now - last > JUMP_NS) {
+			note_jump(w, last, now);
+			now = look();
+		}
 		last = now;
 		if (now - round > ROUND_NS) {
 			fl_perf_rings_take(rings, note_sample, w);
+			until = patience_ns(begin, cpu_begin);
 			round = last = look();
 		}
 	}
