@@ -581,13 +581,34 @@ static int show(struct source *from, const struct wish *w)
 
 /* ---- two recordings -------------------------------------------------------------- */
 
+/* What rows are called by: functions, pairs of them and functions of a program by these, others
+ * by the first text that they have. */
+static const char *naming_column(const struct source *s)
+{
+	const struct flick_rows *r = &s->rows;
+
+	for (size_t c = 0; fl_sheet_column(r, "function") < 0 && c < r->n_columns; c++)
+		if (r->columns[c].type == FLICK_COL_TEXT)
+			return r->columns[c].name;
+	return "function";
+}
+
+/* Does -s name that? */
+static bool is_by_name(const struct wish *w, const struct source *s)
+{
+	const char *sort = w->sort ? w->sort : "";
+	int c = fl_sheet_key(&s->sheet, sort, strcspn(sort, ","));
+
+	return c >= 0 && c == fl_sheet_column(&s->rows, naming_column(s));
+}
+
 /* Numbers that both have, whatever -s names of others. */
 static bool can_compare(const char *keys, const struct source *before,
 			const struct source *after)
 {
 	const struct flick_rows *r = &after->rows;
-	char can[512] = "function";
-	size_t at = strlen(can);
+	char can[512];
+	size_t at = (size_t)snprintf(can, sizeof(can), "%.64s", naming_column(after));
 
 	while (*keys && fl_sheet_key(&after->sheet, keys, strcspn(keys, ",")) >= 0)
 		keys += strcspn(keys, ",") + (keys[strcspn(keys, ",")] == ',');
@@ -605,13 +626,24 @@ static bool can_compare(const char *keys, const struct source *before,
 	return !*keys;
 }
 
-/* What is compared: what -s names, if these are numbers. By a name's column, and
- * without -s, it is time and calls; samples say nothing of either, but of one call. */
+/* Time and calls; where not every call was timed, times of one call. Samples of the program
+ * counter tell of no calls. */
+static void choose_usual(const char *analysis, const struct source *before,
+			 const struct source *after, const char *keys[2])
+{
+	bool one = (before->basis == SAMPLES || after->basis == SAMPLES) &&
+		   !strcmp(analysis, "latency");
+
+	keys[0] = is_by_program(analysis) ? "self_ns" : one ? "avg_ns" : "total_ns";
+	keys[1] = is_by_program(analysis) ? "samples" : one ? "p50_ns" :
+		  is_stacks(analysis) ? "self_ns" : "calls";
+}
+
+/* What is compared: what -s names, if these are numbers. By the names of rows, and without
+ * -s, it is what is usual. */
 static int choose_keys(const struct wish *w, const struct source *before,
 		       const struct source *after, const char *keys[MAX_KEYS + 1])
 {
-	const bool sampled = before->basis == SAMPLES || after->basis == SAMPLES;
-	const bool is_latency = !strcmp(w->analysis, "latency");
 	const char *sort = w->sort ? w->sort : "";
 	int n;
 
@@ -620,10 +652,8 @@ static int choose_keys(const struct wish *w, const struct source *before,
 	n = columns_of(&after->sheet, sort, MAX_DIFFERENCES, keys);
 	if (n < 0)
 		return -1;
-	if (n == 0 || !strcmp(keys[0], "function")) {
-		keys[0] = sampled && is_latency ? "avg_ns" : "total_ns";
-		keys[1] = sampled && is_latency ? "p50_ns" :
-			  is_stacks(w->analysis) ? "self_ns" : "calls";
+	if (n == 0 || is_by_name(w, after)) {
+		choose_usual(w->analysis, before, after, keys);
 		n = 2;
 	} else {
 		for (int i = 0; i < n; i++) {
@@ -653,9 +683,15 @@ static void note_bases(const struct wish *w, const struct source *before,
 {
 	char was[256], is[256];
 
-	if (is_stacks(w->analysis) &&
-	    fl_store_value(before->store, "pc_samples", was) &&
-	    fl_store_value(after->store, "pc_samples", is))
+	if (is_by_program(w->analysis))
+		snprintf(after->note, sizeof(after->note), "CPU time in code of programs and "
+			 "their libraries, from %" PRIu64 " samples of the program counter "
+			 "before, and %" PRIu64 " after",
+			 fl_sheet_sum(&before->rows, "samples"),
+			 fl_sheet_sum(&after->rows, "samples"));
+	else if (is_stacks(w->analysis) &&
+		 fl_store_value(before->store, "pc_samples", was) &&
+		 fl_store_value(after->store, "pc_samples", is))
 		snprintf(after->note, sizeof(after->note), "CPU time, from %.20s samples of "
 			 "the program counter before, and %.20s after", was, is);
 	if (before->basis != after->basis)
@@ -672,14 +708,14 @@ static void note_bases(const struct wish *w, const struct source *before,
 static int compare(struct source *before, struct source *after, const struct wish *w)
 {
 	const char *keys[MAX_KEYS + 1];
-	const bool by_name = w->sort && !strncmp(w->sort, "func", 4);
+	const char *names = naming_column(after);
 	struct fl_diff *diff;
 	struct fl_sheet *sheet;
 	int err;
 
 	if (choose_keys(w, before, after, keys))
 		return FL_EXIT_USAGE;
-	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys)) {
+	if (fl_diff_make(&diff, &before->sheet, &after->sheet, keys, names)) {
 		fl_say("results `%s` of %s and %s have nothing to compare", w->analysis,
 		       w->before, w->dir);
 		return FL_EXIT_FAILED;
@@ -687,7 +723,7 @@ static int compare(struct source *before, struct source *after, const struct wis
 	note_bases(w, before, after);
 	sheet = fl_diff_sheet(diff);
 	sheet->note = *after->note ? after->note : NULL;
-	err = (by_name && sort(sheet, "function")) || choose(w, sheet, NULL);
+	err = (is_by_name(w, after) && sort(sheet, names)) || choose(w, sheet, NULL);
 	if (!err)
 		write_sheet(w, sheet);
 	fl_diff_free(diff);

@@ -29,6 +29,7 @@ struct fl_diff {
 	const char *keys[MAX_KEYS];
 	bool is_tree;
 	char names[MAX_KEYS][3][64];	/* of columns */
+	const char *title;		/* of the column of names; the caller's */
 	struct flick_column columns[3 * MAX_KEYS + 3];
 	struct flick_rows rows;
 	struct fl_sheet sheet;
@@ -58,16 +59,21 @@ static uint32_t entry_of(struct fl_diff *d, uint32_t parent, char *name)
 	return ++d->n;
 }
 
-/* The names in a row: "caller -> function". */
+/* The names in a row: "caller -> function", "program: function". */
 static char *name_of(const struct fl_sheet *s, const uint64_t *row)
 {
+	const struct flick_rows *r = s->result;
+	const char *between = "";
 	char *text = NULL;
-	size_t bytes, n = 0;
+	size_t bytes;
 	FILE *f = open_memstream(&text, &bytes);
 
-	for (size_t c = 0; f && c < s->result->n_columns; c++)
-		if (fl_sheet_is_text(s->result, c))
-			fprintf(f, "%s%s", n++ ? " -> " : "", fl_sheet_text(s, c, row[c]));
+	for (size_t c = 0; f && c < r->n_columns; c++) {
+		if (!fl_sheet_is_text(r, c))
+			continue;
+		fprintf(f, "%s%s", between, fl_sheet_text(s, c, row[c]));
+		between = strcmp(r->columns[c].name, "program") ? " -> " : ": ";
+	}
 	return f && !fclose(f) ? text : NULL;
 }
 
@@ -81,10 +87,14 @@ static char *key_of(const struct fl_sheet *s, const uint64_t *row)
 	return name_of(&full, row);
 }
 
+/* Not averages, quantiles and errors, nor what a third party's number may be. */
 static bool adds_up(const char *key)
 {
-	static const char *const keys[] = { "calls", "total_ns", "self_ns", "sum_ns",
-					    "unknown", "unsure" };
+	static const char *const keys[] = {
+		"calls", "total_ns", "self_ns", "sum_ns", "raw_total_ns", "raw_self_ns",
+		"raw_sum_ns", "unknown", "unsure", "open", "sampled", "counted", "given_up",
+		"runs", "samples", "self_samples", "stack_samples",
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (!strcmp(keys[i], key))
@@ -168,7 +178,7 @@ static void make_columns(struct fl_diff *d, const struct fl_sheet *const from[2]
 
 	for (size_t k = 0; k < d->n_keys; k++, c += 3)
 		name_columns(d, k, from, c);
-	*c++ = (struct flick_column){ "function", FLICK_COL_TEXT };
+	*c++ = (struct flick_column){ d->title, FLICK_COL_TEXT };
 	if (d->is_tree) {
 		*c++ = (struct flick_column){ "id", FLICK_COL_ID };
 		*c++ = (struct flick_column){ "parent", FLICK_COL_PARENT };
@@ -230,12 +240,13 @@ static int fill(struct fl_diff *d, struct fl_sheet *before, struct fl_sheet *aft
 }
 
 int fl_diff_make(struct fl_diff **out, struct fl_sheet *before, struct fl_sheet *after,
-		 const char *const *keys)
+		 const char *const *keys, const char *title)
 {
 	struct fl_diff *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return -1;
+	d->title = title;
 	d->sheet = (struct fl_sheet){ .result = &d->rows };
 	if (fill(d, before, after, keys) || !fl_sheet_sort(&d->sheet, d->columns[2].name)) {
 		fl_diff_free(d);

@@ -350,11 +350,12 @@ bool fl_rows_make_raw(struct flick_rows *);
 /* Is there a column `name` of counts or times? */
 bool fl_sheet_has_numbers(const struct flick_rows *, const char *name);
 /* Compare two results by the names in them. For each column of numbers that `keys` (up to
- * the NULL) names and both have, there are three columns: before, after, and the change. 0,
- * or -1: no memory or no such column. Texts live until fl_diff_free(). */
+ * the NULL) names and both have, there are three columns: before, after, and the change; and
+ * one more, `title`, of names. 0, or -1: no memory or no such column. Texts live until
+ * fl_diff_free(), `title` must. */
 struct fl_diff;
 int fl_diff_make(struct fl_diff **, struct fl_sheet *before, struct fl_sheet *after,
-		 const char *const *keys);
+		 const char *const *keys, const char *title);
 struct fl_sheet *fl_diff_sheet(struct fl_diff *);
 void fl_diff_free(struct fl_diff *);
 /* Print a name that comes from a target or a file for people. Characters that a terminal

@@ -124,6 +124,53 @@ run "$FLICK" report --program once --callers spin "$data"
 one_line_error 2 '--program shows functions by samples: it cannot be used with --callers'
 run "$FLICK" report --program once --diff "$data" "$data"
 one_line_error 2 '--program cannot be used with --diff'
+
+label=--diff:
+mv "$data" "$work/before"
+cat >"$work/less" <<SH
+LD_LIBRARY_PATH=$work
+export LD_LIBRARY_PATH
+for i in 1 2 3 4; do $work/often 100; done
+SH
+record --follow -- dash "$work/less"
+succeeded
+compared() {	# OPTIONS of report
+	run "$FLICK" report --diff "$work/before" "$data" "$@"
+	succeeded
+}
+# Over all rows as much as in the recording: SUM COLUMN BEFORE|AFTER
+adds_up() {
+	got=$(awk -F, -v column="$2" 'NR > 1 { n += $column } END { printf "%.0f", n }' "$work/csv")
+	near "$2 of all rows" "$got" "$1" "$1"
+}
+for result in programs program_functions; do
+	compared -a $result --format=csv
+	tr -d '\r' <"$out" >"$work/csv"
+	adds_up "$(sql "select sum(self_ns) from $result")" 2
+	adds_up "$(sql "select sum(samples) from $result")" 5
+	adds_up "$(sqlite3 "$work/before/results.db" "select sum(self_ns) from $result")" 1
+	adds_up "$(sqlite3 "$work/before/results.db" "select sum(samples) from $result")" 4
+done
+compared -a programs
+grep -Eq '^ +Self before +Self after +Self change +Samples before +Samples after +Samples change  Program$' \
+	"$out" || fail "$label the titles: $(cat "$out")"
+grep -Eq ' [0-9.]+ ms +- +-[0-9.]+ ms .*/once$' "$out" || fail "$label no once: $(cat "$out")"
+head -n 1 "$out" | grep -q 'from [0-9]* samples of the program counter before, and [0-9]* after' ||
+	fail "$label nothing says what it rests on"
+compared -a programs -s runs
+grep -Eq '^ +3 +4 +\+1  .*/often$' "$out" || fail "$label runs: $(cat "$out")"
+compared -a programs -s program --format=csv
+tr -d '\r' <"$out" | sed '1d; s/.*,//' >"$work/names"
+LC_ALL=C sort -c "$work/names" || fail "$label not by name: $(cat "$out")"
+compared -a program_functions
+grep -Eq "^ +[0-9.]+ ms +[0-9.]+ ms .*  $work/often: spin\$" "$out" ||
+	fail "$label spin in often: $(cat "$out")"
+run "$FLICK" report --diff "$work/before" "$data" -a programs -s function
+one_line_error 2 'no column .function. to compare; there are program, runs, self, samples$'
+rm -rf "$data"
+mv "$work/before" "$data"
+
+label="damaged:"
 sqlite3 "$data/results.db" "alter table program_functions add column raw_program INTEGER;
 	insert into columns values('program_functions', 4, 'raw_program', 'ns');
 	update program_functions set raw_program = 4096" || fail "$label no raw_program"

@@ -82,7 +82,7 @@ static void names_match_rows(void **unused)
 	(void)unused;
 	fill(&a, columns, old, 4, before_names, 4);
 	fill(&b, columns, new, 3, after_names, 3);
-	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys), 0);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys, "function"), 0);
 	s = fl_diff_sheet(d);
 	assert_int_equal(s->result->n_rows, 4);
 	assert_int_equal(s->result->n_columns, 10);
@@ -113,7 +113,7 @@ static void places_match_in_trees(void **unused)
 	(void)unused;
 	fill(&a, tree_columns, old, 4, before_names, 4);
 	fill(&b, tree_columns, new, 3, after_names, 3);
-	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys), 0);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys, "function"), 0);
 	s = fl_diff_sheet(d);
 	assert_int_equal(s->result->n_rows, 5);
 	expect(row_of(s, "main", NULL), 1, 1, 0);
@@ -141,7 +141,7 @@ static void what_is_compared_is_called_what_it_is(void **unused)
 	a.sheet.name = b.sheet.name = "latency";
 	a.sheet.sampled = true;
 	b.sheet.estimated = true;
-	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys), 0);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys, "function"), 0);
 	r = fl_diff_sheet(d)->result;
 	assert_int_equal(r->n_columns, 4);
 	assert_string_equal(r->columns[0].name, "samples_before");
@@ -149,6 +149,62 @@ static void what_is_compared_is_called_what_it_is(void **unused)
 	fl_diff_free(d);
 	fl_sheet_free(&a.sheet);
 	fl_sheet_free(&b.sheet);
+}
+
+static const struct flick_column program_columns[] = {
+	{ "program", FLICK_COL_TEXT }, { "function", FLICK_COL_FUNCTION },
+	{ "self_ns", FLICK_COL_NS }, { "samples", FLICK_COL_COUNT },
+};
+
+/* Two functions of one name in one program are one row, and not those of another program. */
+static void functions_of_programs_add_up(void **unused)
+{
+	const uint64_t a_program = (uintptr_t)"/a", b_program = (uintptr_t)"/b";
+	const uint64_t old[] = { a_program, 2, 50, 5,  a_program, 3, 30, 3,
+				 b_program, 2, 10, 1 };
+	const uint64_t new[] = { a_program, 1, 60, 6,  NONE, 1, 70, 7 };
+	static const char *const keys[] = { "self_ns", "samples", NULL };
+	struct side a, b;
+	struct fl_diff *d;
+	struct flick_rows *r;
+
+	(void)unused;
+	fill(&a, program_columns, old, 3, before_names, 4);
+	fill(&b, program_columns, new, 2, after_names, 3);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys, "function"), 0);
+	r = fl_diff_sheet(d)->result;
+	assert_int_equal(r->n_rows, 3);
+	expect(row_of(fl_diff_sheet(d), "/a: twice", NULL), 80, 60, 39);
+	expect(row_of(fl_diff_sheet(d), "/a: twice", NULL) + 3, 8, 6, 3);
+	expect(row_of(fl_diff_sheet(d), "/b: twice", NULL) + 3, 1, NONE, 1);
+	expect(row_of(fl_diff_sheet(d), "-: twice", NULL) + 3, NONE, 7, 14);
+	fl_diff_free(d);
+	fl_sheet_free(&a.sheet);
+	fl_sheet_free(&b.sheet);
+}
+
+/* Rows of programs have no function. */
+static void names_have_the_title_they_are_given(void **unused)
+{
+	const uint64_t row[] = { (uintptr_t)"/a", NONE, 50, 5 };
+	static const struct flick_column no_functions[] = {
+		{ "program", FLICK_COL_TEXT }, { "runs", FLICK_COL_COUNT },
+		{ "self_ns", FLICK_COL_NS }, { "samples", FLICK_COL_COUNT },
+	};
+	static const char *const keys[] = { "runs", NULL };
+	struct side a;
+	struct fl_diff *d;
+	struct flick_rows *r;
+
+	(void)unused;
+	fill(&a, no_functions, row, 1, before_names, 4);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &a.sheet, keys, "program"), 0);
+	r = fl_diff_sheet(d)->result;
+	assert_int_equal(r->n_columns, 4);
+	assert_string_equal(r->columns[3].name, "program");
+	expect(r->cells, NONE, NONE, NONE);	/* how often is not known */
+	fl_diff_free(d);
+	fl_sheet_free(&a.sheet);
 }
 
 static void nothing_in_common_is_no_comparison(void **unused)
@@ -161,7 +217,7 @@ static void nothing_in_common_is_no_comparison(void **unused)
 	(void)unused;
 	fill(&a, columns, row, 1, before_names, 4);
 	fill(&b, tree_columns, row, 1, after_names, 3);
-	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys), -1);
+	assert_int_equal(fl_diff_make(&d, &a.sheet, &b.sheet, keys, "function"), -1);
 	fl_sheet_free(&a.sheet);
 	fl_sheet_free(&b.sheet);
 }
@@ -172,6 +228,8 @@ int main(void)
 		cmocka_unit_test(names_match_rows),
 		cmocka_unit_test(places_match_in_trees),
 		cmocka_unit_test(what_is_compared_is_called_what_it_is),
+		cmocka_unit_test(functions_of_programs_add_up),
+		cmocka_unit_test(names_have_the_title_they_are_given),
 		cmocka_unit_test(nothing_in_common_is_no_comparison),
 	};
 
