@@ -636,6 +636,10 @@ struct fl_home;
 bool fl_sheet_matches(const struct fl_sheet *, const struct fl_home *, const char *pattern,
 		      uint64_t function);
 const char *fl_sheet_nearest(const struct fl_sheet *, const char *pattern);
+/* Keep rows of which the answer is true, in their order, with their depths. How many; if none,
+ * their cells stay as they were. */
+typedef bool fl_row_question(const void *arg, const uint64_t *row);
+size_t fl_sheet_keep(struct fl_sheet *, fl_row_question *, const void *arg);
 /* Is a file called so, by a glob of `n` bytes, by its path or its name? NULL: no. */
 bool fl_path_matches(const char *path, const char *glob, size_t n);
 /* Of result FL_PROGRAM_FUNCTIONS the rows of programs that a glob names; 0, or -1 and a line

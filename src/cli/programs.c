@@ -71,17 +71,16 @@ static int begin_rows(struct fl_session *s)
 	return 0;
 }
 
-static const uint64_t *add_to_program(struct flick_rows *r, const struct fl_pc *pc)
+static uint64_t *get_row(struct flick_rows *r, const char *program)
 {
-	uint64_t *row = row_of(r, name_of(pc->program));
+	uint64_t *row = row_of(r, name_of(program));
 
+	row = row ? row : row_of(r, name_of(""));
 	if (!row) {
 		row = r->cells + r->n_rows++ * N_COLUMNS;
 		row[PROGRAM] = cell_of(name_of(""));
 		row[RUNS] = FLICK_NONE;
 	}
-	row[SELF] += pc->n * fl_sampler_period_ns();
-	row[SAMPLES] += pc->taken;
 	return row;
 }
 
@@ -93,7 +92,7 @@ static int by_program_and_function(const void *x, const void *y)
 	return a[column] < b[column] ? -1 : a[column] > b[column];
 }
 
-/* Each function that was sampled in a program gets one row there. A program has one text. */
+/* Each function that was sampled in a program gets one row there. */
 static void join_rows(struct flick_rows *r)
 {
 	const size_t bytes = N_FUNCTION_COLUMNS * sizeof(*r->cells);
@@ -114,6 +113,27 @@ static void join_rows(struct flick_rows *r)
 	r->n_rows = kept;
 }
 
+/* A process has its program's text by one pointer mostly: so rows are given their programs, by
+ * names, a pointer at a time. A program has one text then. */
+static void add_to_programs(struct flick_rows *programs, struct flick_rows *of)
+{
+	const size_t bytes = N_FUNCTION_COLUMNS * sizeof(*of->cells);
+	uint64_t last = 0, *program = NULL;
+
+	qsort(of->cells, of->n_rows, bytes, by_program_and_function);
+	for (size_t i = 0; i < of->n_rows; i++) {
+		uint64_t *row = of->cells + i * N_FUNCTION_COLUMNS;
+
+		if (!program || row[OF_PROGRAM] != last) {
+			last = row[OF_PROGRAM];
+			program = get_row(programs, (const char *)(uintptr_t)last);
+		}
+		row[OF_PROGRAM] = program[PROGRAM];
+		program[SELF] += row[OF_SELF];
+		program[SAMPLES] += row[OF_SAMPLES];
+	}
+}
+
 int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
 		     const struct fl_place *places, size_t n_places)
 {
@@ -128,11 +148,12 @@ int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
 		const struct fl_pc *pc = &pcs[places[i].pc];
 		uint64_t *row = of->cells + of->n_rows++ * N_FUNCTION_COLUMNS;
 
-		row[OF_PROGRAM] = add_to_program(&s->programs, pc)[PROGRAM];
+		row[OF_PROGRAM] = cell_of(pc->program);
 		row[OF_FUNCTION] = places[i].function;
 		row[OF_SELF] = pc->n * fl_sampler_period_ns();
 		row[OF_SAMPLES] = pc->taken;
 	}
+	add_to_programs(&s->programs, of);
 	join_rows(of);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /*
- * report-only.c - functions of a result that patterns name: [MODULE!]FUNCTION, a glob.
+ * report-only.c - rows of a result that are kept, as those of functions that patterns name:
+ * [MODULE!]FUNCTION, a glob.
  *
  * A function is called by what is shown, or by its full name, as it stands there or as the
  * glob takes it; a module by its path or its file's name. A name may have a ! itself: a
@@ -9,6 +10,25 @@
 #include <string.h>
 
 #include "cli/cli.h"
+
+size_t fl_sheet_keep(struct fl_sheet *s, fl_row_question *is_kept, const void *arg)
+{
+	struct flick_rows *r = s->result;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (!is_kept(arg, row))
+			continue;
+		memmove(r->cells + kept * r->n_columns, row, r->n_columns * sizeof(*row));
+		if (s->depth)
+			s->depth[kept] = s->depth[i];
+		kept++;
+	}
+	r->n_rows = kept;
+	return kept;
+}
 
 static bool is_called(const struct fl_sheet *s, const char *glob, uint32_t function)
 {
@@ -71,59 +91,55 @@ static void say_none(const struct fl_sheet *s, const char *pattern)
 	       pattern, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 }
 
-static bool is_named_by_any(const struct fl_sheet *s, const struct fl_home *homes,
-			    const struct fl_only *only, uint64_t function)
+struct named_ones {
+	const struct fl_sheet *sheet;
+	const struct fl_home *homes;
+	const struct fl_only *only;
+	int column;			/* of functions */
+};
+
+static bool is_named_by_any(const void *arg, const uint64_t *row)
 {
-	for (uint32_t k = 0; k < only->n; k++)
-		if (fl_sheet_matches(s, homes, only->patterns[k], function))
+	const struct named_ones *n = arg;
+
+	for (uint32_t k = 0; k < n->only->n; k++)
+		if (fl_sheet_matches(n->sheet, n->homes, n->only->patterns[k], row[n->column]))
 			return true;
 	return false;
 }
 
 /* A line for each pattern that names no row's function. */
-static void say_what_names_none(const struct fl_sheet *s, const struct fl_home *homes,
-				const struct fl_only *only, int column)
+static void say_what_names_none(const struct named_ones *n)
 {
-	const struct flick_rows *r = s->result;
+	const struct flick_rows *r = n->sheet->result;
 
-	for (uint32_t k = 0; k < only->n; k++) {
+	for (uint32_t k = 0; k < n->only->n; k++) {
 		size_t i = 0;
 
 		while (i < r->n_rows &&
-		       !fl_sheet_matches(s, homes, only->patterns[k],
-					 r->cells[i * r->n_columns + (size_t)column]))
+		       !fl_sheet_matches(n->sheet, n->homes, n->only->patterns[k],
+					 r->cells[i * r->n_columns + (size_t)n->column]))
 			i++;
 		if (i == r->n_rows)
-			say_none(s, only->patterns[k]);
+			say_none(n->sheet, n->only->patterns[k]);
 	}
 }
 
 int fl_report_only(struct fl_store *store, struct fl_sheet *s, const struct fl_only *only)
 {
-	struct flick_rows *r = s->result;
-	const size_t bytes = r->n_columns * sizeof(*r->cells);
-	int column = fl_sheet_column(r, "function");
-	const struct fl_home *homes;
+	struct named_ones named = { s, NULL, only, fl_sheet_column(s->result, "function") };
 	char why[FL_WHY];
-	size_t kept = 0;
 
-	if (column < 0 || fl_sheet_column(r, "parent") >= 0) {
+	if (named.column < 0 || fl_sheet_column(s->result, "parent") >= 0) {
 		fl_say("-P chooses rows of functions, and %s is %s", s->name ? s->name :
-		       "this result", column < 0 ? "of none" :
+		       "this result", named.column < 0 ? "of none" :
 		       "a tree (--callers FUNCTION shows who called one)");
 		return -1;
 	}
-	if (fl_store_homes(store, &homes, why)) {
+	if (fl_store_homes(store, &named.homes, why)) {
 		fl_say("%s", why);
 		return -1;
 	}
-	say_what_names_none(s, homes, only, column);
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const uint64_t *row = r->cells + i * r->n_columns;
-
-		if (is_named_by_any(s, homes, only, row[column]))
-			memmove(r->cells + kept++ * r->n_columns, row, bytes);
-	}
-	r->n_rows = kept;
-	return kept ? 0 : -1;
+	say_what_names_none(&named);
+	return fl_sheet_keep(s, is_named_by_any, &named) ? 0 : -1;
 }

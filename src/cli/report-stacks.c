@@ -130,26 +130,30 @@ int fl_stacks_callers(struct fl_store *store, struct fl_sheet *s, const char *gl
 
 /* ---- for people -------------------------------------------------------------------------- */
 
+struct large {
+	int column;			/* of totals */
+	uint64_t least;
+};
+
+static bool is_large(const void *arg, const uint64_t *row)
+{
+	const struct large *l = arg;
+	uint64_t total = l->column < 0 ? FLICK_NONE : row[l->column];
+
+	return (total == FLICK_NONE ? 0 : total) >= l->least;
+}
+
 /* Rows of a tree stand below who has as much or more, so what stays is a tree. Whose callers
  * are asked for is seldom most of a program: what is left out is a small part of theirs. */
 size_t fl_stacks_fit(struct fl_sheet *s)
 {
 	enum { OF_ALL = 200 };
-	struct flick_rows *r = s->result;
-	const size_t bytes = r->n_columns * sizeof(*r->cells);
-	const uint64_t all = fl_sheet_sum(r, "self_ns");
-	size_t kept = 0, n = r->n_rows;
+	const struct flick_rows *r = s->result;
+	struct large large = { fl_sheet_column(r, "total_ns"),
+			       fl_sheet_sum(r, "self_ns") / OF_ALL };
+	size_t n = r->n_rows;
 
-	for (size_t i = 0; i < n; i++) {
-		if (cell_in(r, i, "total_ns") < all / OF_ALL)
-			continue;
-		memmove(r->cells + kept * r->n_columns, r->cells + i * r->n_columns, bytes);
-		if (s->depth)
-			s->depth[kept] = s->depth[i];
-		kept++;
-	}
-	r->n_rows = kept;
-	return n - kept;
+	return n - fl_sheet_keep(s, is_large, &large);
 }
 
 static void say_more(char *note, size_t room, const char *number, const char *what)
