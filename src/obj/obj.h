@@ -25,7 +25,7 @@ struct fl_obj {
 int fl_obj_open(struct fl_obj *, const char *path);
 void fl_obj_close(struct fl_obj *);
 /* READER: open a regular file, without waiting. `is_own`: it belongs to root or this user,
- * and not everybody may write it. Returns a descriptor, -errno or FLE_NOTELF. */
+ * and nobody else may write it. Returns a descriptor, -errno or FLE_NOTELF. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
 
 /* The section called `name`; false when it is absent or damaged. */

@@ -20,6 +20,8 @@
 #define MOST_SYMBOLS (1ull << 28)	/* bytes: some 10 M of them */
 #define MOST_NAMES (1ull << 30)
 
+/* A user has a group of his own where it has his number, as most systems give him one: all that
+ * he makes may be writable by that group there. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -34,7 +36,8 @@ int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own)
 		return err;
 	}
 	*bytes = (uint64_t)st.st_size;
-	*is_own = (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH);
+	*is_own = (st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & S_IWOTH) &&
+		  (!(st.st_mode & S_IWGRP) || st.st_gid == st.st_uid);
 	return fd;
 }
 

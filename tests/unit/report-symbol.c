@@ -338,6 +338,46 @@ static void lines_are_those_of_ones_own_files(void **unused)
 	assert_null(fl_symbols_line(symbols, path, at, &line));
 }
 
+/* A group that the file's user may give it and that is not his own: root any, another user one
+ * that he is in. -1: none. */
+static gid_t find_other_group(void)
+{
+	gid_t in[256];
+	int n = getgroups(ARRAY_LEN(in), in);
+
+	for (int i = 0; i < n; i++)
+		if (in[i] != geteuid())
+			return in[i];
+	return geteuid() ? (gid_t)-1 : 1;
+}
+
+static void lines_of_a_file_that_a_group_may_write(void **unused)
+{
+	uint64_t at = (uint64_t)((uintptr_t)&copy_self - (uintptr_t)__executable_start);
+	gid_t other = find_other_group();
+	int line = 0;
+
+	(void)unused;
+	copy_self(0600);
+	if (!fl_symbols_line(symbols, path, at, &line) ||
+	    chown(path, (uid_t)-1, (gid_t)geteuid()))
+		skip();				/* built without -g, or not in such a group */
+	fl_symbols_close(symbols);
+	assert_int_equal(fl_symbols_open(&symbols), 0);
+	assert_int_equal(chmod(path, 0660), 0);
+	assert_non_null(fl_symbols_line(symbols, path, at, &line));
+	if (other == (gid_t)-1 || chown(path, (uid_t)-1, other))
+		skip();
+	fl_symbols_close(symbols);
+	assert_int_equal(fl_symbols_open(&symbols), 0);
+	assert_string_equal(name_at(at), "copy_self");
+	assert_null(fl_symbols_line(symbols, path, at, &line));
+	fl_symbols_close(symbols);
+	assert_int_equal(fl_symbols_open(&symbols), 0);
+	assert_int_equal(chmod(path, 0640), 0);
+	assert_non_null(fl_symbols_line(symbols, path, at, &line));
+}
+
 /* Read before the file becomes shorter, or not at all. */
 static void lines_of_a_file_that_shrinks(void **unused)
 {
@@ -445,6 +485,7 @@ int main(void)
 		T(a_file_may_change_as_it_likes),
 		T(claims_cost_nothing),
 		T(lines_are_those_of_ones_own_files),
+		T(lines_of_a_file_that_a_group_may_write),
 		T(lines_of_a_file_that_shrinks),
 		T(stubs_are_named_by_what_they_lead_to),
 		T(what_the_loader_chose_has_the_name),
