@@ -56,9 +56,14 @@ void fl_os_expect(void *at, size_t n)
 	fl_os_advise((void *)lo, hi - lo, MADV_POPULATE_WRITE);
 }
 
+static bool begins_untouched(size_t n, int prot)
+{
+	return n >= LARGE && prot == (PROT_READ | PROT_WRITE);
+}
+
 static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
-	bool is_large = n >= LARGE && prot == (PROT_READ | PROT_WRITE);
+	bool is_large = begins_untouched(n, prot);
 	long got = SYS_OR_FAULT(mmap, SYS_mmap, at, n, is_large ? PROT_NONE : prot, flags, fd,
 				offset), err;
 
@@ -68,8 +73,6 @@ static long map(uintptr_t at, size_t n, int prot, int flags, int fd, uint64_t of
 	err = SYS(SYS_mprotect, got, n, prot);
 	if (err)
 		SYS(SYS_munmap, got, n);
-	else if (flags & MAP_POPULATE)		/* PROT_NONE: it did nothing */
-		fl_os_expect((void *)got, n);
 	return err ? err : got;
 }
 
@@ -94,9 +97,16 @@ bool fl_os_is_apart(uintptr_t at)
 	return load_relaxed(&used) && at < top() && at >= top() - 2 * SPAN;
 }
 
+/* What is to have all its pages gets them where it stays: a try may be unmapped again, and what
+ * begins as PROT_NONE is not filled by the kernel. */
 void *fl_os_map(void *at, size_t n, int prot, int flags, int fd, uint64_t offset)
 {
-	if (at || flags & MAP_FIXED || n > SPAN)
-		return (void *)map((uintptr_t)at, n, prot, flags, fd, offset);
-	return (void *)map_apart(n, prot, flags, fd, offset);
+	bool is_apart = !at && !(flags & MAP_FIXED) && n <= SPAN;
+	long got = is_apart ? map_apart(n, prot, flags & ~MAP_POPULATE, fd, offset) :
+		   map((uintptr_t)at, n, prot, flags, fd, offset);
+
+	if (flags & MAP_POPULATE && !fl_is_err((void *)got) &&
+	    (is_apart || begins_untouched(n, prot)))
+		fl_os_expect((void *)got, n);
+	return (void *)got;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -116,6 +117,45 @@ static void pages_that_are_asked_for_are_there(void **state)
 		if (bytes[i] >= 1 << 21)
 			assert_int_equal((uintptr_t)p % (1 << 21), 0);
 		assert_int_equal(fl_os_unmap(p, bytes[i]), 0);
+	}
+}
+
+static long count_faults(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return u.ru_minflt;
+}
+
+/* Where the place is taken the kernel chooses one that is given back, and is not filled before:
+ * the faults are those of one mapping. */
+static void pages_are_made_where_they_stay(void **state)
+{
+	enum { BYTES = 1 << 16, LARGE = 1 << 19 };
+	const size_t bytes[] = { BYTES, LARGE };
+	const int all = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, rw = PROT_READ | PROT_WRITE;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bytes); i++) {
+		size_t n = bytes[i];
+		long before = count_faults(), free_place, taken_place;
+		char *p = fl_os_map(NULL, n, rw, all, -1, 0), *taken, *q;
+
+		free_place = count_faults() - before;
+		taken = mmap(p - n, n, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		assert_ptr_equal(taken, p - n);
+		before = count_faults();
+		q = fl_os_map(NULL, n, rw, all, -1, 0);
+		taken_place = count_faults() - before;
+		assert_false(fl_is_err(q));
+		assert_ptr_not_equal(q, taken);
+		assert_int_equal(count_pages(q, n), n / FL_PAGE);
+		assert_true(free_place > 0 && taken_place < free_place + free_place / 2 + 1);
+		munmap(taken, n);
+		assert_int_equal(fl_os_unmap(p, n), 0);
+		assert_int_equal(fl_os_unmap(q, n), 0);
 	}
 }
 
@@ -765,6 +805,7 @@ int main(void)
 		cmocka_unit_test(memory_is_mapped_protected_and_unmapped),
 		cmocka_unit_test(what_flick_maps_is_far_from_code),
 		cmocka_unit_test(pages_that_are_asked_for_are_there),
+		cmocka_unit_test(pages_are_made_where_they_stay),
 		cmocka_unit_test(pages_that_are_expected_are_there),
 		cmocka_unit_test(holes_are_told_from_data),
 		cmocka_unit_test(file_is_mapped_at_its_offset),
