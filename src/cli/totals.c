@@ -33,6 +33,7 @@
  * tenth. */
 enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10,
        MANY = 10 };
+#define ROUGH 0.3		/* of an average: an error that is marked */
 
 /* ---- who is in a chain ------------------------------------------------------------- */
 
@@ -308,6 +309,31 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	return (double)row[total] > most;
 }
 
+/* One timed call that was held up, as by an interrupt, counts as one in a thousand, where it
+ * was one in millions. If the average of short calls may be off by a third, and by it they took
+ * more than all samples that stood in them, or may have, it is refuted. Then the median tells,
+ * if samples allow it; the average's error stays, so that it is an estimate. Of a function that
+ * calls itself neither tells, nor of one that may have slept. */
+static void take_median(const struct flick_rows *r, uint64_t *row, struct stood in)
+{
+	int total = fl_sheet_column(r, "total_ns"), p50 = fl_sheet_column(r, "p50_ns");
+	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
+	double period = (double)fl_sampler_period_ns(), n = (double)in.n, by_median;
+	double least = (n - 3 * sqrt(n)) * period, most = (n + (double)in.may) * period;
+
+	if (row[total] == FLICK_NONE || row[sum] != row[total] ||
+	    row[error] == FLICK_NONE || row[p50] >= SHORT_NS || row[avg] >= SHORT_MEAN_NS ||
+	    !are_timed_often(r, row) || in.may <= in.n / MANY ||
+	    (double)row[error] < ROUGH * (double)row[avg] || (double)row[total] <= most)
+		return;
+	by_median = (double)row[calls] * (double)row[p50];
+	if (by_median < least || by_median > most)
+		return;
+	row[total] = row[sum] = (uint64_t)by_median;
+	row[avg] = row[p50];
+}
+
 /* Where most processes had no probes, those with probes ran a little while, when all was cold
  * for the first time: their timed calls do not stand for others. */
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
@@ -319,14 +345,17 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 	int error = fl_sheet_column(r, "avg_error_ns");
 
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
-		uint64_t *row = r->cells + i * r->n_columns, f = row[function];
+		uint64_t *row = r->cells + i * r->n_columns, f = row[function], n;
 		struct stood in = stood_in(p, f);
-		bool is_off = stands_for_too_much(r, row, p, in) || fl_bare_is_most(p, f);
-		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
-		uint64_t n = !is_off ? samples_for(r, row, in) :
-			     in.n >= FEW && in.may <= in.n ? in.n : 0;
+		bool is_off = fl_bare_is_most(p, f), recurses;
 		double nested;
 
+		if (!is_off)
+			take_median(r, row, in);
+		is_off |= stands_for_too_much(r, row, p, in);
+		recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
+		n = !is_off ? samples_for(r, row, in) :
+		    in.n >= FEW && in.may <= in.n ? in.n : 0;
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
 		if (!n)
