@@ -20,10 +20,12 @@ open_call() {
 		$(sql "select total_ns, calls, open, avg_ns from $(rows "$1") where name = '$2'")
 }
 
-# At least what the program saw of it, less what the first probe takes; no more than all took.
+# At least what the program saw of it, less what the first probe takes, and what the scheduler
+# took, which is in no time by default; no more than all took.
 each() {	# RESULT
+	waited=$(awk '$1 == "waited" { print $2 }' "$out")
 	for f in main outer inner; do
-		open_call "$1" $f $(($(said $f) - 3000000)) $(($(date +%s%N) - began))
+		open_call "$1" $f $(($(said $f) - ${waited:-0} - 3000000)) $(($(date +%s%N) - began))
 	done
 }
 

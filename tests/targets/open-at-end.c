@@ -2,7 +2,8 @@
  * open-at-end HOW: a thread ends by itself in `ends_early` after 100 ms; main() calls outer(),
  * which calls inner(), which sleeps for 600 ms and then, by HOW, calls exit(), _exit(), kills
  * the process or waits for a signal that does. Prints `open NAME NS` of each: for how long it
- * has been open, just before that.
+ * has been open, just before that; and `waited NS`, for how long main()'s thread could have run
+ * and had no CPU.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -39,6 +40,17 @@ QUIET static void say(const char *name, long from)
 	dprintf(1, "open %s %ld\n", name, now_ns() - from);
 }
 
+QUIET static void say_waited(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	long ran = 0, waited = 0;
+
+	if (f && fscanf(f, "%ld %ld", &ran, &waited) == 2)
+		dprintf(1, "waited %ld\n", waited);
+	if (f)
+		fclose(f);
+}
+
 BODY static void ends_early(void)
 {
 	long from = now_ns();
@@ -58,6 +70,7 @@ BODY static void inner(const char *how)
 {
 	begun[2] = now_ns();
 	sleep_ms(600);
+	say_waited();
 	say("main", begun[0]);
 	say("outer", begun[1]);
 	say("inner", begun[2]);
