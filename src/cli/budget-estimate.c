@@ -195,14 +195,17 @@ void fl_budget_begin_side(struct fl_budget *b, uint32_t f, double rate)
 	side->before = rate / 1e9;
 }
 
-/* The reader may come late, so the target says when it was the first time that it cut one. */
+/* The reader may come late, so the target says when the first one was cut. Others were cut
+ * between that moment and now: the mean of both, by ratio, is off by as much either way. */
 void fl_budget_begin_cut(struct fl_budget *b, uint32_t f, const struct moment *now)
 {
 	uint64_t cut_ns = load_relaxed(&b->s->shared->seldom.cut_ns);
 	uint64_t from = b->look.ns > b->begun_ns ? b->look.ns : b->s->go.wall_ns;
-	uint64_t to = cut_ns > from && cut_ns < now->ns ? cut_ns : now->ns;
-	double rate = to > from ? b->functions[f].calls * 1e9 / (double)(to - from) : 0;
+	double most = (double)now->ns - (double)from, passed = most, rate;
 
+	if (cut_ns > from && cut_ns < now->ns && cut_ns != b->cut_ns)
+		passed = sqrt(most * ((double)cut_ns - (double)from));
+	rate = passed > 0 ? b->functions[f].calls * 1e9 / passed : 0;
 	fl_budget_begin_side(b, f, rate);
 	if (b->functions[f].rate <= 0)		/* no look has told it */
 		b->functions[f].rate = rate;

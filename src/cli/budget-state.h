@@ -71,6 +71,7 @@ struct fl_budget {
 	struct moment look;		/* the last one */
 	struct moment windows, window;	/* when the chunk began; as of the last window in it */
 	double scale;			/* what a call in a window stands for, of late */
+	uint64_t cut_ns;		/* when the first was cut of those that are adopted */
 	uint32_t torn;			/* windows in which threads ended, up to the chunk */
 	struct fl_clock clock;		/* of the chunk */
 	struct fl_clock starts[STARTS];	/* `clock` when some functions became seldom */

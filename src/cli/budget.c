@@ -309,6 +309,7 @@ static void adopt_cut(struct fl_budget *b)
 	for (uint32_t f = 0; f < b->n; f++)
 		if (b->sides[f].is_cut)
 			adopt(b, f, &now);
+	b->cut_ns = load_relaxed(&s->shared->seldom.cut_ns);
 	for (uint32_t k = 0; k < b->n_entries; k++) {
 		uint32_t i = b->entries[k];
 		const struct side *side = fl_budget_side(b, i);

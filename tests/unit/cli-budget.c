@@ -2,6 +2,7 @@
  * What `--budget` makes of counts: of those in windows and of others, of what counting took
  * there, and of the time in which nobody counted. The target is numbers in its region.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -329,8 +330,23 @@ static void cut_hot(void)
 	windows(100, 10000000, 1000000000);
 }
 
-/* HOT is cut before any look but the first, which begins, and has had MANY calls until then: so
- * many in a ms are returned. */
+static void wait_until(uint64_t ns)
+{
+	while (fl_os_monotonic_ns() < ns)
+		;
+}
+
+/* The reader hears of it so long after `from`. */
+static void cut_until(uint32_t function, uint64_t from, uint64_t ns)
+{
+	s.sites[entry(function)].wanted = FL_SELDOM;
+	seldom->has_cut = 1;
+	wait_until(from + ns);
+	fl_budget_turn(&s);
+}
+
+/* HOT is cut before any look but the first, which begins, and has had MANY calls until then, or
+ * until the reader comes: so many in a ms, in the mean by ratio, are returned. */
 static double cut_at_once(void)
 {
 	uint64_t from;
@@ -338,15 +354,11 @@ static double cut_at_once(void)
 	look();
 	from = looked_ns;
 	count(HOT, MANY, 0);
-	while (fl_os_monotonic_ns() - from < 10000000)
-		;
+	wait_until(from + 10000000);
 	seldom->cut_ns = fl_os_monotonic_ns();
-	s.sites[entry(HOT)].wanted = FL_SELDOM;
-	seldom->has_cut = 1;
-	while (fl_os_monotonic_ns() - from < 40000000)
-		;
-	fl_budget_turn(&s);			/* late */
-	return MANY * 1e6 / (double)(seldom->cut_ns - from);
+	cut_until(HOT, from, 40000000);
+	return MANY * 1e6 / sqrt((double)(seldom->cut_ns - from) *
+				 (double)(fl_os_monotonic_ns() - from));
 }
 
 static void what_was_cut_goes_on_where_no_window_comes(void **unused)
@@ -369,6 +381,26 @@ static void what_was_cut_goes_on_for_half_of_the_time_to_a_window(void **unused)
 	windows(10, 10000000, 200000000);
 	between(at_last(HOT, "calls") - MANY, 45 * rate * 0.9, 45 * rate * 1.01);
 	between(at_last(HOT, "calls_error"), 26 * rate * 0.9, 26 * rate * 1.02);
+}
+
+/* COLD is cut later than HOT was, before another look: it was called until now. */
+static void what_is_cut_later_was_called_until_later(void **unused)
+{
+	uint64_t from, passed;
+
+	(void)unused;
+	look();
+	from = looked_ns;
+	s.go.wall_ns -= 1000000000;		/* no look is due for a tenth of a second */
+	s.budget->begun_ns = s.go.wall_ns;
+	seldom->cut_ns = fl_os_monotonic_ns() + 1000000;
+	cut_until(HOT, from, 5000000);
+	count(COLD, MANY, 0);
+	cut_until(COLD, from, 50000000);
+	passed = fl_os_monotonic_ns() - from;
+	windows(0, 0, 100000000);
+	between(at_last(COLD, "calls") - MANY, MANY * 99000000 / passed,
+		MANY * 105000000 / passed);
 }
 
 static void what_the_target_cut_is_of_windows_from_then_on(void **unused)
@@ -902,6 +934,7 @@ int main(void)
 		TEST(what_the_target_cut_is_of_windows_from_then_on),
 		TEST(what_was_cut_stays_so_whatever_is_wished),
 		TEST(what_was_cut_goes_on_where_no_window_comes),
+		TEST(what_is_cut_later_was_called_until_later),
 		TEST(what_was_cut_goes_on_for_half_of_the_time_to_a_window),
 		TEST(credit_is_a_part_of_the_budget),
 		TEST(no_number_is_too_large),
