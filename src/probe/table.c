@@ -148,27 +148,19 @@ uint32_t fl_table_function(uintptr_t at)
 	return *cell - 1;
 }
 
-/* Pages that are met one by one cost a fault each: have the next few at once. A kernel that
- * cannot do that (before 5.14) lets us meet them. */
-static void populate(void *from, size_t n)
-{
-	uintptr_t lo = fl_round_down((uintptr_t)from, FL_PAGE);
-
-	fl_os_advise((void *)lo, (uintptr_t)from + n - lo, MADV_POPULATE_WRITE);
-}
-
 enum { STEP = 1024 };			/* probes */
 
-/* A function may have hundreds of probes. */
+/* Pages that are met one by one cost a fault each: have the next few at once. A function may
+ * have hundreds of probes. */
 static void populate_step(struct fl_table *t)
 {
 	if (t->n % STEP || t->shm->max_sites - t->n < STEP)
 		return;
-	populate(&t->probes[t->n], STEP * sizeof *t->probes);
-	populate(&t->sites[t->n], STEP * sizeof *t->sites);
+	fl_os_expect(&t->probes[t->n], STEP * sizeof *t->probes);
+	fl_os_expect(&t->sites[t->n], STEP * sizeof *t->sites);
 	if (t->n_ready < t->n_functions + STEP / 4) {
 		t->n_ready = t->n_functions + STEP / 2;
-		populate(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
+		fl_os_expect(&t->functions[t->n_functions], STEP / 2 * sizeof *t->functions);
 	}
 }
 
