@@ -327,8 +327,13 @@ run-check: tests-built
 e2e-built: all $(BUILD)/tested.a $(KILLER) $(READER_KILLER)
 run-check-a64-e2e: all cross-e2e-built
 	@BUILD=$(BUILD) CC="$(CC)" tests/aarch64/e2e
-run-torture: all $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
-	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) $(call scripts,torture)
+# Tests of the gate that look there at a part of a matrix, and here at all of it.
+MATRICES := $(filter $(SCRIPTS),$(shell grep -lE \
+	'every [0-9] |further |FLICK_TORTURE|/sweep"' $(SCRIPTS))) \
+	$(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'stride.[0-9]' tests/unit/*.c))
+run-torture: all $(MATRICES) $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
+	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) \
+		$(call scripts,torture) $(MATRICES)
 run-fuzz: $(FUZZ)
 	@BUILD=$(BUILD) tests/fuzz/run
 run-mutants: config.mk

@@ -24,6 +24,7 @@ await_end() {
 }
 
 kill_reader() {	# CALLS OPTIONS
+	every 3 || return 0
 	label="reader killed after $1 calls, $2:"
 	rm -rf "$data" "$work/tally" "$out"
 	"$FLICK" record $2 -o "$data" -- "$work/killme" "$work/tally" 4 700 \
@@ -59,4 +60,4 @@ if command -v clang >/dev/null; then
 		kill_reader $calls ""
 	done
 fi
-[ $ran -ge 12 ] || fail "$ran targets ran"
+[ $ran -ge 4 ] || fail "$ran targets ran"

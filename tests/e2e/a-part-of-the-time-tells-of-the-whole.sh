@@ -35,26 +35,25 @@ kept() {	# KEY
 	sql "select value from session where key = '$1'"
 }
 
-for level in -O0 -O2; do
-	for rate in 5% 30%; do
-		label="$level $rate:"
-		target windows $level $sites
-		record --rate $rate -a graph,tree,counts,latency,subtrees -- "$work/windows" 250
-		succeeded
-		lossless
-		only_true graph "$pairs_of_graph"
-		named spin:leaf tree:tree inner:bottom outer:inner
-		only_true tree "$pairs_of_tree"
-		[ "$(kept mode)" = windows ] || fail "$label mode $(kept mode)"
-		[ "$(kept windows)" -gt 1 ] || fail "$label $(kept windows) windows"
-		[ "$(sql "select sum(sampled) < sum(calls) from counts")" = 1 ] ||
-			fail "$label windows hold all calls"
-		exact counts
-		exact latency
-		[ "$(sql "select sum(sampled) from graph")" = \
-			"$(sql "select sum(sampled) from counts")" ] ||
-			fail "$label graph and counts saw different calls"
-	done
+for how in "-O0 30%" "-O2 5%"; do
+	level=${how% *} rate=${how#* }
+	label="$level $rate:"
+	target windows $level $sites
+	record --rate $rate -a graph,tree,counts,latency,subtrees -- "$work/windows" 250
+	succeeded
+	lossless
+	only_true graph "$pairs_of_graph"
+	named spin:leaf tree:tree inner:bottom outer:inner
+	only_true tree "$pairs_of_tree"
+	[ "$(kept mode)" = windows ] || fail "$label mode $(kept mode)"
+	[ "$(kept windows)" -gt 1 ] || fail "$label $(kept windows) windows"
+	[ "$(sql "select sum(sampled) < sum(calls) from counts")" = 1 ] ||
+		fail "$label windows hold all calls"
+	exact counts
+	exact latency
+	[ "$(sql "select sum(sampled) from graph")" = \
+		"$(sql "select sum(sampled) from counts")" ] ||
+		fail "$label graph and counts saw different calls"
 done
 ends_well
 

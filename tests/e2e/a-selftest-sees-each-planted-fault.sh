@@ -12,6 +12,7 @@ libs=$(sed -n 's/^READER_LIBS *=//p' "$top/config.mk")
 
 # A plant is an edit of a source; one that edits nothing has to be mended.
 plant() {	# COLUMN TEST SOURCE EDIT
+	every 2 || return 0
 	column=$1 test=$2 source=$top/src/$3
 	sed "$4" "$source" >"$work/plant.c"
 	! cmp -s "$source" "$work/plant.c" || fail "$3 has no place for the plant $4"

@@ -35,6 +35,7 @@ kill_in() {	# SIGNAL, then SIGKILL a little later
 for n in 0 7; do
 	for point in attach.borrowed:0 attach.called:0 attach.borrowed:1 attach.called:1 \
 		attach.borrowed:2 attach.called:2 attach.unmasked:0; do
+		every 2 || continue
 		begin $n
 		kill_at ${point%:*} ${point#*:}
 		sleep 0.05

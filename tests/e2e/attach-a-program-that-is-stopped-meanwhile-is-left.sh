@@ -29,6 +29,7 @@ stop_at() {	# POINT TIMES
 for n in 0 3; do
 	for point in attach.borrowed:0 attach.called:0 attach.borrowed:1 attach.called:1 \
 		attach.borrowed:2; do
+		every 2 || continue
 		begin $n
 		stop_at ${point%:*} ${point#*:}
 		is_as_it_was

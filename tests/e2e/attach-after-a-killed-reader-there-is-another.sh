@@ -78,6 +78,7 @@ for program in sites bodies; do
 	[ $program = sites ] && after=0 || after=0.2
 	for how in "-a counts" "--all" "" "--rate=30%" "-a counts --text=alias" \
 		"-f -a counts" "-a counts -P leaf"; do
+		every 2 || continue
 		label="$program, $how, after $after s:"
 		launched $how
 		next_ones
@@ -85,12 +86,14 @@ for program in sites bodies; do
 	done
 	for point in processes.joined table.published agent.asked processes.unlock \
 		thread.claim; do
+		every 2 || continue
 		label="$program, killed at $point:"
 		launched_until $point
 		next
 		fine
 	done
 	for point in agent.given table.published agent.asked thread.claim; do
+		every 2 || continue
 		label="$program, the next one is killed at $point:"
 		launched_until agent.asked
 		to=$out slain_at $point -p $pid "-d 5"
@@ -99,12 +102,14 @@ for program in sites bodies; do
 		next
 		fine
 	done
-	label="$program, who watches is killed, too:"
-	after=0.2 both=yes
-	launched -a counts
-	both=
-	next
-	fine
+	if every 2; then
+		label="$program, who watches is killed, too:"
+		after=0.2 both=yes
+		launched -a counts
+		both=
+		next
+		fine
+	fi
 	begin 7
 	for how in "-a counts" "--all" ""; do
 		label="$program, attached, $how:"

@@ -34,6 +34,7 @@ for program in bodies sites; do
 	read -r line <&9
 	for way in mprotect $(aliased); do
 		for what in "-a counts" "-a latency"; do
+			every 3 || continue
 			recorded --text=$way $what
 		done
 	done

@@ -11,6 +11,7 @@ check() {	# TARGET FLAGS...
 	shift
 	target $t "$@"
 	for how in "-a counts" "-a latency --all" "-a graph,tree"; do
+		every 2 || continue
 		label="$CC $t $* $how:"
 		record $how -- "$work/$t"
 		succeeded

@@ -44,18 +44,17 @@ done
 
 # The jump of a function, and what leads to it, come and go under threads.
 program=led
-for text in mprotect $(aliased); do
-	for sync in membarrier signal; do
-		label="$text $sync:"
-		begin
-		export FLICK_TEXT=$text FLICK_SYNC=$sync
-		for how in "-a counts" "" "-a latency --all" "-a counts -P led" "-a counts"; do
-			attach $how
-			is_as_it_was
-		done
-		unset FLICK_TEXT FLICK_SYNC
-		n=$(sql "select count(*) from $(rows counts) where name like 'led%' and calls > 100")
-		[ "$n" = 5 ] || fail "$label $n functions have calls"
-		finish
+for ways in "mprotect membarrier" "alias signal"; do
+	text=${ways% *} sync=${ways#* }
+	label="$text $sync:"
+	begin
+	export FLICK_TEXT=$text FLICK_SYNC=$sync
+	for how in "-a counts" "" "-a latency --all" "-a counts -P led" "-a counts"; do
+		attach $how
+		is_as_it_was
 	done
+	unset FLICK_TEXT FLICK_SYNC
+	n=$(sql "select count(*) from $(rows counts) where name like 'led%' and calls > 100")
+	[ "$n" = 5 ] || fail "$label $n functions have calls"
+	finish
 done

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../real/lib"
 need sqlite3 valgrind
 bzip2=$(program bzip2-noinline) || { say "$bzip2"; exit 77; }
-size=${FLICK_CALLGRIND_BYTES:-2000000}
+size=${FLICK_CALLGRIND_BYTES:-500000}
 libraries "$size"
 limit=3000
 run valgrind --tool=callgrind --callgrind-out-file="$work/callgrind" \

@@ -38,6 +38,7 @@ check() {	# TABLE QUERY ALLOWED
 
 for t in recursion longjmp exceptions cancel sigaltstack; do
 	for level in -O0 -O1 -O2; do
+		every 2 || continue
 		label="$t $level:"
 		target $t $level $sites
 		record -a counts,graph,tree,subtrees,latency -- "$work/$t"

@@ -9,6 +9,7 @@ matrix() {	# PROVIDER FLAGS...
 	shift
 	for level in -O0 -O1 -O2 -O3; do
 		for pie in "-fPIE -pie" "-fno-pie -no-pie" "-fPIC -pie -fno-plt"; do
+			every 5 || continue
 			label="$CC $level $pie $provider:"
 			target recursion $level $pie "$@"
 			record -a counts -- "$work/recursion"

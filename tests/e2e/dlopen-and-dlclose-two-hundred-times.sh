@@ -7,6 +7,7 @@ need sqlite3
 for CC in gcc clang; do
 	command -v $CC >/dev/null || continue
 	for kind in "$sites" "$sites -fno-plt" -fpatchable-function-entry=5; do
+		every 2 || continue
 		label="$CC $kind:"
 		target dlopen -O2 $kind
 		library dlopen-lib -O2 $kind

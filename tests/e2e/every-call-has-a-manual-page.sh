@@ -88,18 +88,18 @@ nm -D --defined-only "$BUILD/libflick.so" | awk '$3 ~ /^flick_/ { sub(/@.*/, "",
 [ ! -s "$out" ] || fail "exported, and not declared"
 
 # Planted: each complaint is made where it should be.
-planted() {	# COMPLAINT FILE SED-SCRIPT
+planted() {	# CHECK COMPLAINT FILE SED-SCRIPT
 	rm -rf "$work/man" "$work/include"
 	cp -rL "$top/man" "$top/include" "$work"	# links, in another CPU's build
-	sed -i "$3" "$work/$2"
-	check "$work/man" "$work/include" >"$out" 2>&1
-	grep -q "$1" "$out" || fail "planted, and not seen: $1"
+	sed -i "$4" "$work/$3"
+	"check_$1" "$work/man" "$work/include" >"$out" 2>&1
+	grep -q "$2" "$out" || fail "planted, and not seen: $2"
 }
-planted 'flick_patch_why: in no NAME' man/flick_patch.3 '/^\.Nm flick_patch_why/d'
-planted 'flick_nothing: documented' man/flick_patch.3 's/^\.Nm flick_patch_why/.Nm flick_nothing/'
-planted 'flick_call_on.3: leads to no' man/flick_call_on.3 's/patch/open/'
-planted 'flick_call_on: no page' man/flick_call_on.3 d
-planted 'flick_more: in no NAME' include/flick/patch.h 's/^int flick_patch(/int flick_more(void);&/'
-planted 'FLICK_E_INSNN: no such' man/flick_patch.3 's/FLICK_E_INSN/&N/'
-planted 'FLICK_E_BUZY: no such' include/flick/patch.h 's/FLICK_E_BUSY/FLICK_E_BUZY/'
-planted flick_patch.3: man/flick_patch.3 's/^\.Ss Tactics/.Sss Tactics/'
+planted names 'flick_patch_why: in no NAME' man/flick_patch.3 '/^\.Nm flick_patch_why/d'
+planted names 'flick_nothing: documented' man/flick_patch.3 's/^\.Nm flick_patch_why/.Nm flick_nothing/'
+planted names 'flick_call_on.3: leads to no' man/flick_call_on.3 's/patch/open/'
+planted names 'flick_call_on: no page' man/flick_call_on.3 d
+planted names 'flick_more: in no NAME' include/flick/patch.h 's/^int flick_patch(/int flick_more(void);&/'
+planted errors 'FLICK_E_INSNN: no such' man/flick_patch.3 's/FLICK_E_INSN/&N/'
+planted errors 'FLICK_E_BUZY: no such' include/flick/patch.h 's/FLICK_E_BUSY/FLICK_E_BUZY/'
+planted form flick_patch.3: man/flick_patch.3 's/^\.Ss Tactics/.Sss Tactics/'

@@ -32,7 +32,7 @@ for table in counts latency; do
 	how="-a $table --all"
 	[ $table = latency ] || how="-a counts"
 	for case in fork nested exec spawn vfork system server load killed daemon; do
-		follow $case 5 $how
+		! every 3 || follow $case 5 $how
 	done
 	follow clone 3 $how
 	[ "$(sql "select count(*) from modules")" -eq 1 ] ||

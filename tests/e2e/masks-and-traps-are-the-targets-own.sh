@@ -11,6 +11,7 @@ for CC in gcc clang; do
 		for t in sigmask sigtrap; do
 			target $t -O2 $kind
 			for lib in "" "$work/dlopen-lib.so"; do
+				every 3 || continue
 				label="$CC $t $kind ${lib:+with a library}:"
 				[ -z "$lib" ] && tell=1 || tell=	# its calls are no thread's
 				TRUTH_THREADS=$tell record -a counts -- "$work/$t" $lib

@@ -6,6 +6,7 @@
 need sqlite3
 
 check() {	# PAD none | LANDING-PADS
+	every 5 || return 0
 	label="$CC -fpatchable-function-entry=$1 $2:"
 	[ "$2" = none ] && protection=${landing_pads%=*}=none || protection=$landing_pads
 	target recursion -O2 -fpatchable-function-entry=$1 $protection

@@ -43,36 +43,38 @@ sum_up() {
 	awk '{ n[$1 " " $2] += $3 } END { for (i in n) printf "%s %d\n", i, n[i] }' | sort
 }
 
-# The same, by paths: rows of `CALLS PATH FUNCTION`.
+# The same, by paths: rows of `CALLS PATH FUNCTION`. Before each path's instructions stand its calls.
 paths() {	# FILE
 	while read -r calls path function; do
-		"$FLICK" list --path "$path" "$1" "$function" >"$work/path" 2>"$err" ||
+		say "calls $calls"
+		"$FLICK" list --path "$path" "$1" "$function" 2>"$err" ||
 			fail "path $path of $function: $(cat "$err")"
-		awk -v calls="$calls" -v except="$work/except" '
-			function number(text) { sub(/^0x0*/, "0x", text); return text }
-			{ to = $1 == "->" ? number($2) : number($1) }
-			from != "" && to != next_to && to != "out" { print from, to, calls }
-			$1 != "->" {
-				# There `rep` is a jump to itself, and run as often; and who
-				# leads to a stub for the first time is told twice.
-				if ($2 ~ /^e[89]$/ || ($2 ~ /^f[23]$/ &&
-						       ($3 " " $4) ~ /^(4[89] )?a[4-7a-f]/))
-					print number($1) " " >>except
-				print number($1), "run", calls
-				bytes = 0
-				for (i = 2; i <= NF && $i ~ /^[0-9a-f][0-9a-f]$/; i++)
-					bytes++
-				from = $2 ~ /^7/ || ($2 == "0f" && $3 ~ /^8/) ? number($1) : ""
-				if ($2 ~ /^(2e|3e|f2)$/ && $3 ~ /^7/)
-					from = number($1)
-				next_to = sprintf("0x%x", hex($1) + bytes)
-			}
-			function hex(text,    i, n) {
-				for (i = 3; i <= length(text); i++)
-					n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
-				return n
-			}' "$work/path"
-	done | sum_up
+	done >"$work/paths"
+	awk -v except="$work/except" '
+		function number(text) { sub(/^0x0*/, "0x", text); return text }
+		function hex(text,    i, n) {
+			for (i = 3; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}
+		$1 == "calls" { calls = $2; from = ""; next }
+		{ to = $1 == "->" ? number($2) : number($1) }
+		from != "" && to != next_to && to != "out" { print from, to, calls }
+		$1 != "->" {
+			# There `rep` is a jump to itself, and run as often; and who
+			# leads to a stub for the first time is told twice.
+			if ($2 ~ /^e[89]$/ || ($2 ~ /^f[23]$/ &&
+					       ($3 " " $4) ~ /^(4[89] )?a[4-7a-f]/))
+				print number($1) " " >>except
+			print number($1), "run", calls
+			bytes = 0
+			for (i = 2; i <= NF && $i ~ /^[0-9a-f][0-9a-f]$/; i++)
+				bytes++
+			from = $2 ~ /^7/ || ($2 == "0f" && $3 ~ /^8/) ? number($1) : ""
+			if ($2 ~ /^(2e|3e|f2)$/ && $3 ~ /^7/)
+				from = number($1)
+			next_to = sprintf("0x%x", hex($1) + bytes)
+		}' "$work/paths" | sum_up
 }
 
 compare() {	# LABEL FILE PROGRAM...
@@ -102,6 +104,7 @@ compare() {	# LABEL FILE PROGRAM...
 
 chosen="-P widths -P chase -P copy -P below -P choose -P down -P sum -P swap" least=5
 for level in -O1 -O2 -O3; do
+	every 3 || continue
 	target told $level -no-pie -fno-stack-protector
 	compare "$level:" "$work/told" "$work/told"
 done

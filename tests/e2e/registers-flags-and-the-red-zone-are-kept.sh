@@ -14,6 +14,7 @@ check() {	# TARGET FLAGS...
 	timed="-a latency --all"
 	case "$*" in *patchable*) timed="-a counts" ;; esac
 	for how in "-a counts" "$timed" ""; do
+		every 2 || continue
 		label="$CC $t $* $how:"
 		record $how -- "$work/$t"
 		succeeded

@@ -23,6 +23,7 @@ same() {	# PROGRAM MISTAKE OPTIONS
 for CC in gcc clang; do
 	for kind in address thread undefined leak memory; do
 		[ "$CC-$kind" != gcc-memory ] || continue	# clang's alone
+		every 3 || [ $CC-$kind = gcc-address ] || continue
 		target sanitized -O1 $sites -fsanitize=$kind
 		mv "$work/sanitized" "$work/$CC-$kind"
 		label="$CC, $kind:"

@@ -5,19 +5,19 @@
 model channel
 
 O=-O1
-holds "on TSO, shrinks twice" -DTIMEOUT -DSHRINK=2
+further holds "on TSO, shrinks twice" -DTIMEOUT -DSHRINK=2
 holds "where stores leave in any order" -DTIMEOUT -DARM
 holds "a plain pointer, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_PTR
-holds "a plain count, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_FILLED
-holds "a plain grant, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_GRANTED
+further holds "a plain count, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_FILLED
+further holds "a plain grant, on TSO" -DTIMEOUT -DRECORDS=7 -DPLAIN_GRANTED
 holds "children are killed in their parent's slot" -DTIMEOUT -DKILLS=2 -DRECORDS=7
-holds "the same, any order" -DTIMEOUT -DKILLS=1 -DRECORDS=7 -DARM
-holds "no wake is missed"
+further holds "children are killed, any order" -DTIMEOUT -DKILLS=1 -DRECORDS=7 -DARM
+further holds "no wake is missed"
 holds "no wake is missed, any order" -DARM
 holds "no fence (M): the next chunk rings again" -DRECORDS=7 -DNO_FENCE_M
 fails stray "no fence (Q)" -DTIMEOUT -DNO_FENCE_Q
 fails stray "no fence (R)" -DTIMEOUT -DNO_FENCE_R
-fails stray "taken back without another look" -DTIMEOUT -DNO_LOOK_CLAIMED
+further fails stray "taken back without another look" -DTIMEOUT -DNO_LOOK_CLAIMED
 
 O=-O0
 fails wrong "a plain pointer, any order" -DTIMEOUT -DPLAIN_PTR -DARM

@@ -335,7 +335,7 @@ int main(int argc, char **argv)
 {
 	const char *mode = getenv("FLICK_TORTURE"), *about;
 	const char *first = fl_patch_sync_row(0, &about);
-	long rounds = mode && !strcmp(mode, "long") ? 300000 : 30000, planted_rounds = 100000;
+	long rounds = mode && !strcmp(mode, "long") ? 300000 : 20000, planted_rounds = 100000;
 	int bad = 0, tries = 10;
 	bool is_seen = false;
 

@@ -140,7 +140,7 @@ static void each_call_is_a_site(void **state)
 	struct tally t = { 0 };
 
 	(void)state;
-	for (size_t k = 0; k < 2 * 4 * ARRAY_LEN(shapes); k++)
+	for (size_t k = 0; k < 2 * 4 * ARRAY_LEN(shapes); k += stride(3))
 		check_calls(&t, compilers[k % 2], k / 2 % 4, shapes[k / 8]);
 	printf("%zu calls, %zu left to their first call\n", t.calls, t.left);
 	assert_true(t.calls && t.left * 20 <= t.calls);
@@ -194,7 +194,7 @@ static void a_site_names_what_its_call_says(void **state)
 
 	(void)state;
 	assert_true(run("gcc -O2 -shared -fPIC %s/truth.c -o %s/truth.so", golden, dir));
-	for (int k = 0; k < 2 * 2 * 4 * 3; k++) {
+	for (size_t k = 0; k < 2 * 2 * 4 * 3; k += stride(5)) {
 		static const char *const pies[] = { "-fPIE -pie", "-fno-pie -no-pie",
 						    "-fPIE -pie -fno-plt" };
 		const char *cc = drivers[k / 2 % 2][k % 2];
@@ -306,7 +306,7 @@ static void a_pad_is_found_behind_its_label(void **state)
 	static struct found f;
 
 	(void)state;
-	for (size_t k = 0; k < 2 * 2 * ARRAY_LEN(nm) * ARRAY_LEN(shape); k++) {
+	for (size_t k = 0; k < 2 * 2 * ARRAY_LEN(nm) * ARRAY_LEN(shape); k += stride(7)) {
 		const char *cc = compilers[k % 2];
 		bool cet = k / 2 % 2;
 		size_t i = k / 4 % ARRAY_LEN(nm), j = k / 4 / ARRAY_LEN(nm);
