@@ -134,7 +134,7 @@ static void close_latency(void *state)
 
 enum { FUNCTION, CALLS, TOTAL, SELF, MIN, AVG, P50, P90, P99, MAX, SUM, RAW_TOTAL, RAW_SELF,
        RAW_AVG, RAW_SUM, UNKNOWN, OPEN, SEEN, COUNTED, AVG_ERROR, CALLS_ERROR, GIVEN_UP,
-       STACKS };
+       STACKS, SWITCHED };
 
 static const struct flick_column latency_columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION },
@@ -160,6 +160,7 @@ static const struct flick_column latency_columns[] = {
 	[CALLS_ERROR] = { "calls_error", FLICK_COL_COUNT },	/* likewise */
 	[GIVEN_UP] = { "given_up", FLICK_COL_COUNT },	/* likewise */
 	[STACKS] = { "stack_samples", FLICK_COL_COUNT },	/* likewise; the reader's */
+	[SWITCHED] = { "switched", FLICK_COL_COUNT },	/* as the last */
 };
 
 /* All calls are counted, and some of them are timed. */
@@ -284,6 +285,7 @@ static bool fill_row(const struct latency *l, const struct row *row, uint64_t *c
 		cell[AVG_ERROR] = FLICK_NONE;
 		cell[GIVEN_UP] = row->given_up;
 		cell[STACKS] = FLICK_NONE;
+		cell[SWITCHED] = 0;
 		cell[CALLS_ERROR] = cell[CALLS] > cell[COUNTED] ?
 				    l->view->exact_error[cell[FUNCTION]] : 0;
 	} else if (are_counted(l)) {
@@ -304,7 +306,7 @@ static int latency_rows(void *state, struct flick_rows *r)
 	struct latency *l = state;
 	const bool counted = are_counted(l);
 	const size_t n = ARRAY_LEN(latency_columns) - !counted -
-			 5 * !(l->view->flags & FLICK_VIEW_SAMPLED);
+			 6 * !(l->view->flags & FLICK_VIEW_SAMPLED);
 	int err = counted || has_points(l) ? extend(l, l->view->n_functions) : 0;
 	uint64_t *cell = err ? NULL : calloc((l->n_rows + 1) * n, sizeof(*cell));
 

@@ -31,6 +31,8 @@ struct fl_changes {
 	uint8_t *now;			/* in force; NONE here and in `own`: as selected */
 	uint8_t *own;			/* what the recording's own session wants */
 	uint8_t *asked;			/* of the program: what is to be in force */
+	bool *switched;			/* index: probe id; its calls are of a part of the
+					 * time, as they were told before or behind a change */
 	bool asks_staged;		/* what is staged is part of that */
 	struct fl_beside names;		/* sessions beside it */
 	uint32_t max;			/* sites, at most; constant */
@@ -56,8 +58,9 @@ int fl_change_open(struct fl_session *s)
 	c->now = calloc(c->max, 1);
 	c->own = calloc(c->max, 1);
 	c->asked = calloc(c->max, 1);
+	c->switched = calloc(c->max, sizeof(*c->switched));
 	s->change = c;
-	return c->staged && c->now && c->own && c->asked ? 0 : -ENOMEM;
+	return c->staged && c->now && c->own && c->asked && c->switched ? 0 : -ENOMEM;
 }
 
 static void drop_patterns(struct fl_changes *c)
@@ -75,6 +78,7 @@ void fl_change_close(struct fl_session *s)
 	free(s->change->now);
 	free(s->change->own);
 	free(s->change->asked);
+	free(s->change->switched);
 	for (int k = 0; k < FL_NAMED_MOST; k++)
 		fl_beside_remove(&s->change->names.of[k]);
 	free(s->change);
@@ -440,6 +444,27 @@ static void take_in(struct fl_session *s, uint32_t i)
 	fl_budget_want(s->budget, i);
 }
 
+int fl_change_fill(const struct fl_session *s, struct flick_rows *r)
+{
+	int function = fl_sheet_column(r, "function");
+	int switched = fl_sheet_column(r, "switched");
+	const struct fl_changes *c = s->change;
+	bool *of;
+
+	if (!c || !c->is.generation || switched < 0)
+		return 0;
+	of = calloc(s->functions.n + 1, sizeof(*of));
+	if (!of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
+		of[s->functions.function_of[i]] |= c->switched[i];
+	for (size_t i = 0; i < r->n_rows; i++)
+		r->cells[i * r->n_columns + (size_t)switched] =
+			of[r->cells[i * r->n_columns + (size_t)function]];
+	free(of);
+	return 0;
+}
+
 /* Functions whose probes, or some, have gone off. */
 static void forget_calls(struct fl_session *s)
 {
@@ -479,6 +504,8 @@ static void take_made(struct fl_session *s)
 	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
 		if (!c->asked[i])
 			continue;
+		if ((c->asked[i] == FL_STAGE_OFF) != (fl_change_now(s, i) == FL_STAGE_OFF))
+			c->switched[i] = fl_kind_counts(s->functions.sites[i].kind);
 		c->now[i] = c->asked[i];
 		if (c->now[i] != FL_STAGE_OFF)
 			take_in(s, i);

@@ -100,5 +100,7 @@ int fl_change_write_list(FILE *to, struct fl_session *, const char *glob, char t
 enum fl_stage fl_change_now(const struct fl_session *, uint32_t site);
 bool fl_change_is_on(const struct fl_session *, uint32_t function);
 bool fl_change_is_off(const struct fl_session *, uint32_t site);
+/* Column `switched` of a result: 1 where calls are of a part of the time. 0 or -ENOMEM. */
+int fl_change_fill(const struct fl_session *, struct flick_rows *);
 
 #endif

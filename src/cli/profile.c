@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cli/bare.h"
+#include "cli/change.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"
@@ -303,10 +304,13 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 	struct flick_rows *r = &s->results[i];
 	const char *name = s->o->analyses[i].analysis->name;
 	bool is_latency = !strcmp(name, "latency");
-	int err = 0;
+	int err;
 
 	if (!s->has_result[i] || !fl_analysis_find(name) || fl_sheet_column(r, "self_ns") < 0)
 		return 0;
+	err = fl_change_fill(s, r);
+	if (err)
+		return err;
 	if (s->self_is_cpu && is_latency)
 		err = fill(r, p);
 	else if (s->self_is_cpu && s->view.windows)

@@ -335,7 +335,9 @@ static void take_median(const struct flick_rows *r, uint64_t *row, struct stood 
 }
 
 /* Where most processes had no probes, those with probes ran a little while, when all was cold
- * for the first time: their timed calls do not stand for others. */
+ * for the first time: their timed calls do not stand for others. Nor do those of a function
+ * whose probes were on for a part of the time stand for the rest of it. There the total has
+ * calls that nobody counted, so the average stays that of timed calls. */
 void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 {
 	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
@@ -343,11 +345,12 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 	int avg = fl_sheet_column(r, "avg_ns"), calls = fl_sheet_column(r, "calls");
 	int stacks = fl_sheet_column(r, "stack_samples"), sum = fl_sheet_column(r, "sum_ns");
 	int error = fl_sheet_column(r, "avg_error_ns");
+	int switched = fl_sheet_column(r, "switched");
 
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], n;
 		struct stood in = stood_in(p, f);
-		bool is_off = fl_bare_is_most(p, f), recurses;
+		bool is_off = row[switched] || fl_bare_is_most(p, f), recurses;
 		double nested;
 
 		if (!is_off)
@@ -363,7 +366,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		row[stacks] = n;
 		row[total] = n * fl_sampler_period_ns();
 		row[total] = row[total] > row[self] ? row[total] : row[self];
-		if (row[avg] == FLICK_NONE || !row[calls])
+		if (row[avg] == FLICK_NONE || !row[calls] || row[switched])
 			continue;
 		nested = recurses ? fl_nested_calls(p, f) : 1;
 		if (!(nested > 0)) {

@@ -118,6 +118,15 @@ bool fl_sheet_is_open(const struct fl_sheet *s, size_t row, size_t column)
 	       cell[open] != FLICK_NONE && cell[open];
 }
 
+bool fl_sheet_is_part(const struct fl_sheet *s, size_t row, size_t column)
+{
+	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
+	int switched = s->name ? fl_sheet_column(s->result, "switched") : -1;
+
+	return switched >= 0 && cell[switched] != FLICK_NONE && cell[switched] &&
+	       !strcmp(s->result->columns[column].name, "calls");
+}
+
 bool fl_sheet_is_rough(const struct fl_sheet *s, size_t row, size_t column)
 {
 	const uint64_t *cell = s->result->cells + row * s->result->n_columns;

@@ -8,9 +8,9 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, ROUGH, SCATTERED, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
-	RECURSES, IMPOSSIBLE, BARE, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT, NOT_TOLD,
-	NO_CALLEES, NO_LINE, ONE_SIDE,
+	KNOWN, ESTIMATE, ROUGH, SCATTERED, PART, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
+	RECURSES, IMPOSSIBLE, BARE, PART_TOTAL, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT,
+	NOT_TOLD, NO_CALLEES, NO_LINE, ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -23,6 +23,8 @@ static const char *const sentences[N_REASONS] = {
 	[SCATTERED] = "~  few of the calls that were timed took most of the time: by chance "
 		      "average and total may be off by a third or more (with a larger -K "
 		      "more are timed)",
+	[PART] = ">  flick ctl switched its probes meanwhile: calls and average are of a part "
+		 "of the time, total and self of all of it",
 	[OPEN] = ">  with calls that had not ended when the program did: their time until then",
 	[STILL_OPEN] = "-  no call of it had ended when the program did",
 	[NO_PROBE] = "-  has no probe, so no calls: only samples of the program counter met it",
@@ -34,6 +36,8 @@ static const char *const sentences[N_REASONS] = {
 		       "the total would be more than the time there was",
 	[BARE] = "-  no samples tell its total: what was timed was longer than the rest, or "
 		 "most processes had no probes",
+	[PART_TOTAL] = "-  flick ctl switched its probes meanwhile, and no samples tell its "
+		       "total",
 	[NO_TOTAL] = "-  it calls itself, or by what windows saw the total would be more than "
 		     "the time there was (record --all knows it)",
 	[NO_SELF] = "-  no samples tell its self time",
@@ -72,6 +76,8 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 		return s->estimated ? CUT_OFF : UNTIMED;
 	if (s->estimated && is(name, "total_ns"))
 		return NO_TOTAL;
+	if (is(name, "total_ns") && cell_of(s, row, "switched") == 1)
+		return PART_TOTAL;
 	if (is(name, "total_ns") && cell_of(s, row, "sum_ns") != FLICK_NONE)
 		return RECURSES;
 	if (is(name, "total_ns") || is(name, "sum_ns"))
@@ -119,8 +125,11 @@ size_t fl_legend_make(const struct fl_sheet *s, const char *lines[FL_LEGEND_MOST
 	size_t n = 0;
 
 	for (size_t row = 0; row < s->result->n_rows; row++)
-		for (size_t i = 0; i < s->n_shown; i++)
+		for (size_t i = 0; i < s->n_shown; i++) {
 			is_there[reason_of(s, row, s->shown[i])] = true;
+			is_there[PART] |= s->shown[i] != FL_SHOWN_SHARE &&
+					  fl_sheet_is_part(s, row, s->shown[i]);
+		}
 	is_there[ESTIMATE] |= is_there[ROUGH];
 	for (size_t why = ESTIMATE; why < N_REASONS; why++)
 		if (is_there[why])

@@ -27,6 +27,8 @@ bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
 /* May such a number of calls be off by a quarter, if it is off by twice its standard error? */
 bool fl_sheet_is_rough(const struct fl_sheet *, size_t row, size_t column);
+/* Is the cell a number of calls that were told for a part of the time? */
+bool fl_sheet_is_part(const struct fl_sheet *, size_t row, size_t column);
 /* Is the cell a sum of times that has calls in it that had not ended? */
 bool fl_sheet_is_open(const struct fl_sheet *, size_t row, size_t column);
 /* The key of the sheet's FL_SHOWN_SHARE. */
@@ -38,7 +40,7 @@ bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
 /* Is the column 0, or not known, in all rows? */
 bool fl_sheet_is_nothing(const struct fl_sheet *, size_t column);
 /* Say what `-`, `~` and `>` in the shown columns mean, a line a reason. Returns how many. */
-enum { FL_LEGEND_MOST = 20 };
+enum { FL_LEGEND_MOST = 22 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
 /* Print a text cut to `most` columns (0: not cut), filled up with spaces to `width`. */
 void fl_print_padded(FILE *, const char *text, int width, size_t most);

@@ -182,13 +182,22 @@ static size_t longest_of(const struct fl_sheet *s, size_t c, size_t most)
 	return longest < most ? longest : most;
 }
 
+/* The marks before a number. */
+static const char *count_marks(const struct fl_sheet *s, size_t row, size_t c)
+{
+	static const char *const marks[][3] = { { "", "~", "~~" }, { ">", ">~", ">~~" } };
+
+	return marks[fl_sheet_is_part(s, row, c)]
+		    [fl_sheet_is_rough(s, row, c) ? 2 : fl_sheet_is_estimate(s, row, c)];
+}
+
 /* The width of a column of numbers: the largest one's digits, and the marks before it. */
 static int digits_of(const struct fl_sheet *s, size_t c)
 {
 	const struct flick_rows *r = s->result;
 	const bool is_change = (int)r->columns[c].type == FL_COL_CHANGE;
 	uint64_t most = 0;
-	int marks = is_change;
+	size_t marks = is_change;
 	char text[32];
 
 	for (size_t i = 0; i < r->n_rows; i++) {
@@ -198,10 +207,10 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 			continue;
 		v = is_change ? v / 2 + v % 2 : v;
 		most = v > most ? v : most;
-		marks = fl_sheet_is_rough(s, i, c) ? 2 : marks;
-		marks = marks < 1 && fl_sheet_is_estimate(s, i, c) ? 1 : marks;
+		if (strlen(count_marks(s, i, c)) > marks)
+			marks = strlen(count_marks(s, i, c));
 	}
-	return marks + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
+	return (int)marks + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
 }
 
 /* The mark before a time. */
@@ -366,12 +375,9 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 	default:
 		if (v == FLICK_NONE)
 			snprintf(text, sizeof(text), "-");
-		else if (fl_sheet_is_estimate(&l->sheet, row, column))
-			snprintf(text, sizeof(text), "%s%llu",
-				 fl_sheet_is_rough(&l->sheet, row, column) ? "~~" : "~",
-				 (unsigned long long)v);
 		else
-			snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
+			snprintf(text, sizeof(text), "%s%llu",
+				 count_marks(&l->sheet, row, column), (unsigned long long)v);
 	}
 	fprintf(to, "  %s%*s%s", colour, l->width[i], text, *colour ? FL_PLAIN : "");
 }

@@ -13,7 +13,8 @@
 
 #include "cli/profile.h"
 
-enum { FUNCTION, CALLS, TOTAL, SELF, AVG, P50, SUM, SAMPLED, ERROR, STACKS, N };
+enum { FUNCTION, CALLS, TOTAL, SELF, AVG, P50, SUM, SAMPLED, ERROR, STACKS, SWITCHED,
+       N };
 
 static const struct flick_column columns[] = {
 	[FUNCTION] = { "function", FLICK_COL_FUNCTION }, [CALLS] = { "calls", FLICK_COL_COUNT },
@@ -22,6 +23,7 @@ static const struct flick_column columns[] = {
 	[SUM] = { "sum_ns", FLICK_COL_NS }, [SAMPLED] = { "sampled", FLICK_COL_COUNT },
 	[ERROR] = { "avg_error_ns", FLICK_COL_NS },
 	[STACKS] = { "stack_samples", FLICK_COL_COUNT },
+	[SWITCHED] = { "switched", FLICK_COL_COUNT },
 };
 
 /* A million calls of a program in which 300 samples lack callers: of 300 ms. */
@@ -85,12 +87,28 @@ static void what_samples_allow_stays(void **unused)
 	assert_int_equal(row[TOTAL], 290000000);
 }
 
+/* Its probes were off for a part of the time: timed calls stand for no total, and their average
+ * is theirs. */
+static void what_was_switched_has_no_total_of_timed_calls(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[TOTAL] = row[SUM] = 290000000;
+	row[SWITCHED] = 1;
+	fill(row);
+	assert_true(row[TOTAL] == FLICK_NONE && row[SUM] == FLICK_NONE);
+	assert_int_equal(row[AVG], 900);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_tells),
 		cmocka_unit_test(where_it_tells_nothing_there_is_no_total),
 		cmocka_unit_test(what_samples_allow_stays),
+		cmocka_unit_test(what_was_switched_has_no_total_of_timed_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
