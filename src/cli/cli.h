@@ -242,6 +242,9 @@ void fl_point_name(struct fl_symbols *, const char *path, uint64_t at, struct fl
 /* When the target has ended: the function around ELF address `at` of file `path`, made where
  * it is new. All addresses of a file that are in no function share one. 0 or -ENOMEM. */
 int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
+/* The function of that name in code that the target has made; made where it is new. 0 or
+ * -ENOMEM. */
+int fl_functions_made(struct fl_functions *, const char *name, uint32_t *function);
 /* The function around ELF address `at` of module `i`; none is made. False: there is none. */
 bool fl_functions_around(const struct fl_functions *, uint32_t i, uint64_t at,
 			 uint32_t *function);

@@ -302,6 +302,23 @@ int fl_functions_find(struct fl_functions *r, const char *path, uint64_t at, uin
 	return err;
 }
 
+/* Such functions have no address that holds for all processes: their numbers stand for it. */
+int fl_functions_made(struct fl_functions *r, const char *name, uint32_t *function)
+{
+	uint16_t module = module_of(r, "[jit]");
+	uint64_t at = fl_hash_text(0, name);
+	uint32_t n = r->n;
+	int err;
+
+	do
+		err = index_of(r, module, at++, function);
+	while (!err && *function < n && strcmp(r->all[*function].name, name));
+	if (err || *function < n)
+		return err;
+	r->all[n].name = r->all[n].linkage = strdup(name);	/* kept, as all names are */
+	return r->all[n].name ? 0 : -ENOMEM;
+}
+
 void fl_functions_lines(struct fl_functions *r, struct fl_lines *lines, const unsigned char *of)
 {
 	for (uint32_t i = 0; i < r->n; i++) {

@@ -13,6 +13,8 @@ struct fl_place {
 	uint64_t at;			/* ELF address; 0 where there is no file */
 	uint64_t n;
 	uint32_t inner;			/* 1 + the function of the inlined body; 0: none */
+	uint32_t made;			/* 1 + the function, of code that the program has
+					 * made; 0: it has no name */
 	uint32_t pc;			/* index of whose place it is */
 	uint32_t function;		/* that it counts for, W profile.c */
 };

@@ -14,6 +14,8 @@
 
 #include "cli/bare.h"
 #include "cli/change.h"
+#include "cli/made.h"
+#include "cli/mapped.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"
@@ -87,6 +89,43 @@ static size_t take_places(struct fl_profile *p, struct fl_own *own, const struct
 	return n_places;
 }
 
+/* Places in no file and in no module may have names by the program's own map. */
+static int name_made(struct fl_profile *p, const struct fl_pc *pcs, struct fl_place *places,
+		     size_t n)
+{
+	struct fl_made_place *made = calloc(n + 1, sizeof(*made));
+	size_t n_made = 0;
+	int err = made ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < n; i++) {
+		const struct fl_pc *pc = &pcs[places[i].pc];
+
+		if (!places[i].at && !fl_mapped_is_file(pc->path))
+			made[n_made++] = (struct fl_made_place){ pc->address, pc->pid,
+								(uint32_t)i, NULL };
+	}
+	if (!err)
+		err = fl_made_name(made, n_made);
+	for (size_t i = 0; i < n_made; i++) {
+		uint32_t function = 0;
+
+		if (!err && made[i].name)
+			err = fl_functions_made(&p->s->functions, made[i].name, &function);
+		if (!err && made[i].name)
+			places[made[i].of].made = function + 1;
+		free(made[i].name);
+	}
+	free(made);
+	return err;
+}
+
+int fl_profile_function(struct fl_profile *p, const struct fl_place *place, uint32_t *function)
+{
+	*function = place->made - 1;
+	return place->made ? 0 : fl_functions_find(&p->s->functions, place->path, place->at,
+						   function);
+}
+
 int fl_profile_add(const struct fl_profile *p, struct fl_profile_samples *samples,
 		   uint32_t function, uint64_t n)
 {
@@ -105,15 +144,18 @@ struct fl_place *fl_profile_places(struct fl_profile *p, const struct fl_pc *pcs
 {
 	struct fl_own own = { 0 };
 	struct fl_place *places = malloc((n + 1) * sizeof(*places));
+	int err = places ? fl_own_look(&own, p->s) : -ENOMEM;
 
 	*n_places = 0;
-	if (places && !fl_own_look(&own, p->s)) {
+	if (!err) {
 		*n_places = take_places(p, &own, pcs, n, places);
-	} else {
-		free(places);
-		places = NULL;
+		err = name_made(p, pcs, places, *n_places);
 	}
 	fl_own_close(&own);
+	if (err) {
+		free(places);
+		return NULL;
+	}
 	return places;
 }
 
@@ -131,7 +173,7 @@ static int gather_selves(struct fl_profile *p)
 		uint32_t f = places[i].inner - 1;
 
 		if (!places[i].inner)
-			err = fl_functions_find(functions, places[i].path, places[i].at, &f);
+			err = fl_profile_function(p, &places[i], &f);
 		places[i].function = f;
 		if (!err)
 			err = fl_profile_add(p, &p->self, f, places[i].n);

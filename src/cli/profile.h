@@ -65,6 +65,8 @@ static inline uint64_t fl_profile_of(const struct fl_profile_samples *s, uint64_
 /* The places that are the program's own; free() them. NULL: no memory. */
 struct fl_place *fl_profile_places(struct fl_profile *, const struct fl_pc *, size_t n,
 				   size_t *n_places);
+/* The function of a place that no inlined body has. 0 or -ENOMEM. */
+int fl_profile_function(struct fl_profile *, const struct fl_place *, uint32_t *function);
 /* The time of each program of a process tree, and of functions there, into the session: places
  * have their functions (programs.c). 0 or -ENOMEM. */
 int fl_programs_fill(struct fl_session *, const struct fl_pc *, const struct fl_place *,

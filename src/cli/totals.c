@@ -85,7 +85,7 @@ static void name_places(struct in_chains *in, const struct fl_chains *c)
 	in->failed |= !in->leaf || !places ||
 		      fl_inner_fill(functions, places, n, note_stands, in);
 	for (size_t i = 0; !in->failed && i < n; i++) {
-		in->failed |= fl_functions_find(functions, places[i].path, places[i].at, &f);
+		in->failed |= fl_profile_function(in->p, &places[i], &f);
 		if (in->failed)
 			break;
 		in->leaf[places[i].pc] = f + 1;
