@@ -329,10 +329,10 @@ run-check-a64-e2e: all cross-e2e-built
 	@BUILD=$(BUILD) CC="$(CC)" tests/aarch64/e2e
 # Tests of the gate that look there at a part of a matrix, and here at all of it.
 MATRICES := $(filter $(SCRIPTS),$(shell grep -lE \
-	'every [0-9] |further |FLICK_TORTURE|/sweep"' $(SCRIPTS))) \
+	'every [0-9] |further |WHOLE|/sweep"' $(SCRIPTS))) \
 	$(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'stride.[0-9]' tests/unit/*.c))
 run-torture: all $(MATRICES) $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
-	@FLICK_TORTURE=long $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) \
+	@FLICK_TORTURE=long WHOLE=yes $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) \
 		$(call scripts,torture) $(MATRICES)
 run-fuzz: $(FUZZ)
 	@BUILD=$(BUILD) tests/fuzz/run

@@ -58,7 +58,7 @@ do
 	[ "$(cat "$TMP/out")" = 15160000 ] || fail "$label: the program printed $(cat "$TMP/out")"
 	case $flags in
 	*patchable*) continue ;;
-	*fPIC*) [ -n "${FLICK_TORTURE:-}" ] || continue ;;
+	*fPIC*) [ -n "${WHOLE:-}" ] || continue ;;
 	esac
 	record calls --all -a latency
 	table=latency
@@ -77,7 +77,7 @@ if command -v clang >/dev/null; then
 	all 1000
 fi
 # A register that had a page of code, and was written since, makes no address of code.
-for level in -O0 ${FLICK_TORTURE:+-O1 -O2} -O3; do
+for level in -O0 ${WHOLE:+-O1 -O2} -O3; do
 	label="$level, named"
 	target recursion "$ROOT/tests/targets/recursion.c" $level -fPIE -pie -pthread \
 		-finstrument-functions

@@ -22,7 +22,7 @@ enum { MAX = 16384 };
  */
 static inline size_t stride(size_t by)
 {
-	return getenv("FLICK_TORTURE") ? 1 : by;
+	return getenv("WHOLE") ? 1 : by;
 }
 
 static char dir[] = "/tmp/flick-site.XXXXXX";
