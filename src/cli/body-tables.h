@@ -12,6 +12,7 @@
 struct fl_stack_code {
 	const char *path;		/* the same pointer for the same file */
 	uint64_t lo, offset;
+	bool is_made;			/* by the program: no file has it, nor flick */
 };
 typedef bool fl_stack_where(void *arg, uint64_t at, struct fl_stack_code *);
 

@@ -79,6 +79,14 @@ static void saw_sample(void *arg, const struct fl_pc *pc)
 		b->s->early_own += fl_own_works(&b->own, pc) ? 0 : pc->n;
 }
 
+static bool is_glue(void *arg, uint64_t at)
+{
+	struct fl_budget *b = arg;
+
+	fl_own_look(&b->own, b->s);
+	return fl_own_is_glue(&b->own, at);
+}
+
 /* CPU time so far of what switches probes beside the program; 0: not known. In a process tree,
  * of what did so beside processes that have ended. */
 static uint64_t watch_ns(const struct fl_session *s)
@@ -509,8 +517,10 @@ int fl_budget_open(struct fl_session *s)
 		      (uint32_t)(stake_ns / 2 / lasting_ns(b) / FL_COUNT_BLOCK));
 	store_relaxed(&s->shared->seldom.round, 1);
 	store_relaxed(&s->shared->seldom.window_us, FIRST_WINDOW_US);
-	if (s->sampler)
+	if (s->sampler) {
 		fl_sampler_tell(s->sampler, saw_sample, b);
+		fl_sampler_glue(s->sampler, is_glue, b);
+	}
 	s->budget = b;
 	return 0;
 }

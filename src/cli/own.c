@@ -72,7 +72,7 @@ int fl_own_look(struct fl_own *o, const struct fl_session *s)
 	return 0;
 }
 
-static bool is_glue(const struct fl_own *o, uint64_t at)
+bool fl_own_is_glue(const struct fl_own *o, uint64_t at)
 {
 	size_t n = fl_rows_from(o->glue, o->n, sizeof(*o->glue), at);
 
@@ -83,7 +83,7 @@ bool fl_own_has(const struct fl_own *o, const struct fl_session *s, const struct
 {
 	if (fl_mapped_is_file(pc->path))
 		return !strcmp(pc->path, s->launch.library);
-	return is_glue(o, pc->address);
+	return fl_own_is_glue(o, pc->address);
 }
 
 bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
@@ -93,7 +93,7 @@ bool fl_own_is_targets(const struct fl_session *s, const struct fl_pc *pc)
 
 bool fl_own_counts(const struct fl_own *o, const struct fl_pc *pc)
 {
-	return !fl_mapped_is_file(pc->path) && is_glue(o, pc->address);
+	return !fl_mapped_is_file(pc->path) && fl_own_is_glue(o, pc->address);
 }
 
 bool fl_own_works(const struct fl_own *o, const struct fl_pc *pc)

@@ -20,6 +20,7 @@ struct fl_own {
 int fl_own_look(struct fl_own *, const struct fl_session *);
 /* Is it in the library, or in glue as it was when somebody looked last? */
 bool fl_own_has(const struct fl_own *, const struct fl_session *, const struct fl_pc *);
+bool fl_own_is_glue(const struct fl_own *, uint64_t address);
 /* Is it of a process that is recorded? Without --follow children are not, and their time is
  * not the target's. */
 bool fl_own_is_targets(const struct fl_session *, const struct fl_pc *);

@@ -81,6 +81,8 @@ struct fl_sampler {
 	} told[2];			/* who is told of each sample */
 	uint32_t n_told;
 	struct fl_originals *originals;	/* NULL: there are none */
+	bool (*is_glue)(void *arg, uint64_t at);	/* NULL: it is not known */
+	void *glue_arg;
 	bool failed;			/* there was no memory: what it has is not all */
 };
 
@@ -264,14 +266,23 @@ static struct fl_pc sampled_place(const struct sampled *of, uint64_t at)
 	return pc;
 }
 
+/* Has the program made the code that is mapped there? `behind`: code that it stands for. */
+static bool is_made(const struct fl_sampler *s, const struct fl_map *map,
+		    const struct fl_map *behind, uint64_t at)
+{
+	return map && (!behind || behind == map) && !fl_mapped_is_file(map->path) &&
+	       *map->path != '[' && s->is_glue && !s->is_glue(s->glue_arg, at);
+}
+
 static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 {
 	const struct sampled *of = arg;
 	const struct fl_map *map = fl_mapped_at(of->process, at, NULL), *behind;
 
 	behind = of->s->originals ? code_behind(of->process, at, map) : map;
-	*code = behind ? (struct fl_stack_code){ behind->path, behind->lo, behind->offset } :
-			 (struct fl_stack_code){ .path = NULL };
+	*code = (struct fl_stack_code){ .is_made = is_made(of->s, map, behind, at) };
+	if (behind && !code->is_made)
+		*code = (struct fl_stack_code){ behind->path, behind->lo, behind->offset, false };
 	return behind && behind == map;
 }
 
@@ -422,6 +433,12 @@ void fl_sampler_originals(struct fl_sampler *s, struct fl_originals *originals)
 	originals->parent = parent_of;
 	originals->has_heirs = has_heirs;
 	originals->arg = &s->mapped;
+}
+
+void fl_sampler_glue(struct fl_sampler *s, bool (*is_glue)(void *arg, uint64_t at), void *arg)
+{
+	s->is_glue = is_glue;
+	s->glue_arg = arg;
 }
 
 void fl_sampler_poll(struct fl_sampler *s)

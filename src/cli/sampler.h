@@ -54,6 +54,9 @@ void fl_sampler_tell(struct fl_sampler *, void (*saw)(void *arg, const struct fl
 /* Take samples in second bodies for samples of the bodies' functions. */
 struct fl_originals;
 void fl_sampler_originals(struct fl_sampler *, struct fl_originals *);
+/* Other code that stands in memory without a file is the program's, where this says that it is
+ * no glue. */
+void fl_sampler_glue(struct fl_sampler *, bool (*is_glue)(void *arg, uint64_t at), void *arg);
 /* Take what there is. If this is called often enough, rings do not overflow. NULL is fine. */
 void fl_sampler_poll(struct fl_sampler *);
 /* All samples, by place; once the target has ended. They live until close. */

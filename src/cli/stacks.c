@@ -10,6 +10,11 @@
  * Second bodies have such tables of their own (body-tables.c). Where these cannot be had any
  * more, because the process has ended, the caller is not known.
  *
+ * Code that a program has made has no tables. Its frames are linked by the frame pointer, mostly,
+ * as a runtime walks its own stacks, and so are those of assembly in a file through which such
+ * code is called, of which no table tells. A function that has made no frame yet hides who
+ * called it. Where the register holds something else it leads to no code, and the walk ends.
+ *
  * What the target writes is read as it stands: tables may lie, and a stack may hold anything. A
  * walk goes up the stack, and no further than what was copied. A program may have tables that
  * take long to execute, and as many as it likes: so walks have a part of the time that samples
@@ -100,6 +105,7 @@ struct walk {
 	uint32_t depth;			/* calls that were gone up */
 	bool is_behind_call;		/* `now` is where a call returns to */
 	bool is_beyond;			/* a word that it needs is above what was copied */
+	bool is_in_made;		/* it has come through code that the program made */
 };
 
 /* The rules at a place in a body; `place` becomes where the body's function begins. */
@@ -121,6 +127,16 @@ static const struct fl_cfi_row *rules_in_body(struct walk *w, uint64_t at, uint6
 	return row;
 }
 
+/* The caller's frame pointer stands where this one points, and above it where the call returns
+ * to. */
+static const struct fl_cfi_row by_frame_pointer = {
+	.kind = FL_CFI_CALLED,
+	.frame = { .from = FL_ARCH_DWARF_FP, .offset = 16 },
+	.saved = { { FL_ARCH_DWARF_FP, FL_CFI_FRAME, true, -16 },
+		   { FL_ARCH_DWARF_RETURN, FL_CFI_FRAME, true, -8 } },
+	.n_saved = 2,
+};
+
 /* The rules at `at`. `place` becomes `at`, or, in a body, where its function begins. */
 static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *place)
 {
@@ -133,10 +149,14 @@ static const struct fl_cfi_row *rules_at(struct walk *w, uint64_t at, uint64_t *
 	if (row || w->s->is_gone)
 		return row;
 	*place = at;
+	w->is_in_made |= code.is_made;
+	if (code.is_made)
+		return &by_frame_pointer;
 	file = code.path ? file_by_path(w->s, code.path) : NULL;
 	if (!file || !file->cfi || !fl_cfi_address(file->cfi, at - code.lo + code.offset, &elf))
 		return NULL;
-	return fl_cfi_row(file->cfi, elf);
+	row = fl_cfi_row(file->cfi, elf);
+	return row && row->kind == FL_CFI_NONE && w->is_in_made ? &by_frame_pointer : row;
 }
 
 static bool load_word(struct walk *w, uint64_t at, uint64_t *value)
@@ -195,6 +215,14 @@ static bool is_made_up(struct walk *w)
 	return row && row->kind != FL_CFI_NONE;
 }
 
+/* Does anything tell of the code that a call would return to? */
+static bool is_code(struct walk *w)
+{
+	uint64_t place;
+
+	return rules_at(w, w->now.pc - 1, &place) != NULL;
+}
+
 /* Go up to the caller, if there is one. Some threads begin with 0 for their caller. */
 static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_chain_end *end)
 {
@@ -203,6 +231,10 @@ static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_cha
 	w->is_beyond = false;
 	if (row && row->kind > FL_CFI_FIRST)
 		has_gone = go_up(w, row);
+	if (has_gone && row == &by_frame_pointer && !is_code(w)) {
+		*end = FL_CHAIN_LOST;
+		return false;
+	}
 	if (has_gone && w->now.pc)
 		return true;
 	if (has_gone || (is_known ? row->kind == FL_CFI_FIRST : is_made_up(w)))
@@ -212,7 +244,7 @@ static bool has_caller(struct walk *w, const struct fl_cfi_row *row, enum fl_cha
 	return false;
 }
 
-/* A walk ends in code that no file has: glue, or what a program has made itself. */
+/* A walk ends in code that nothing is known of, as glue. */
 static void walk_up(struct walk w, struct fl_stack_calls *calls)
 {
 	for (; w.depth < FL_STACK_DEPTH; w.depth++) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Time in code that a program has made goes by the names in /tmp/perf-PID.map, as runtimes write it
+# Time in code that a program has made, and who called there, goes by the names in /tmp/perf-PID.map, as runtimes write it
 # for perf: those of a forked child by its own file, of a program that runs already, and where
 # memory was used again by the later line. Without such a file, or with one that anybody may
 # write, it has no name.
@@ -31,6 +31,24 @@ static long (*make(unsigned char *at))(long)
 	__builtin___clear_cache((char *)at, (char *)at + BYTES);
 	return (long (*)(long))at;
 }
+/* It links its frame, and calls who is given. */
+static const unsigned char calls[] = {
+#if defined __x86_64__
+	0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3
+#else
+	0xfd, 0x7b, 0xbf, 0xa9, 0xfd, 0x03, 0x00, 0x91, 0x00, 0x00, 0x3f, 0xd6,
+	0xfd, 0x7b, 0xc1, 0xa8, 0xc0, 0x03, 0x5f, 0xd6
+#endif
+};
+__attribute__((noipa)) void leaf(void)
+{
+	for (volatile int i = 0; i < 300; i++) { }
+}
+__attribute__((noipa)) void calls_made(void (*f)(void (*)(void)))
+{
+	for (int i = 0; i < 100; i++)
+		f(leaf);
+}
 static void name(unsigned char *at, const char *as, mode_t mode)
 {
 	char path[64];
@@ -53,6 +71,14 @@ int main(int argc, char **argv)
 		name(code, "JS:~before made.js:1", mode);
 		name(code, "JS:*often made.js:1", mode);
 		name(code + APART, "JS:*seldom made.js:2", mode);
+	}
+	if (!strcmp(how, "calls")) {
+		clock_t end = clock() + CLOCKS_PER_SEC;
+		memcpy(code, calls, sizeof(calls));
+		__builtin___clear_cache((char *)code, (char *)code + sizeof(calls));
+		while (clock() < end)
+			calls_made((void (*)(void (*)(void)))code);
+		return 0;
 	}
 	if (!strcmp(how, "fork") && !fork()) {
 		name(code, "child's", mode);
@@ -100,6 +126,23 @@ for how in "" none open; do
 	*) near '[anon]' 100 ;;
 	esac
 done
+# Who called is known through its frames, with probes of either kind in who calls and is called.
+for kind in "$sites" ""; do
+	# shellcheck disable=SC2086
+	compile "$work/makes" "$work/makes.c" -O2 $kind
+	label="callers, $kind:"
+	record -- "$work/makes" calls
+	forget_maps
+	succeeded
+	run "$FLICK" report --callers leaf --format=csv -f function,samples "$data"
+	awk -F, 'NR > 1 { name[++n] = $1; of[n] = $2 }
+		END { exit !(name[1] ~ /leaf/ && name[2] ~ /often/ && name[3] ~ /calls_made/ &&
+			name[4] ~ /main/ && of[3] > of[1] * 0.9) }' "$out" || fail "$label others called"
+	total=$(sql "select total_ns from $(rows latency) where name = 'JS:*often made.js:1'")
+	self=$(sql "select self_ns from $(rows latency) where name = 'leaf'")
+	[ "${total:-0}" -ge "$self" ] || fail "$label its total is ${total:-none}, leaf has $self"
+done
+compile "$work/makes" "$work/makes.c" -O1 $sites
 label="in a process tree:"
 record --follow -- "$work/makes" fork
 child=$(sql "select distinct pid from threads")

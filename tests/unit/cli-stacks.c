@@ -2,7 +2,8 @@
  * unit/cli-stacks: in whose calls a thread stands, by a copy of its registers and its stack as
  * the kernel would tell them: each call, what recurses, too, from where a function is about to
  * return, and from a linker's stub; no further than what was copied, and it is told from who
- * was called by nobody; and whatever a program has there, a walk ends, and has no more than its
+ * was called by nobody; through code that a program has made, by frame pointers, if these lead
+ * to code; and whatever a program has there, a walk ends, and has no more than its
  * part of time and memory.
  */
 #include <setjmp.h>
@@ -110,7 +111,7 @@ static int see_mapping(void *arg, const struct fl_mapping *m)
 
 	if (l->at - m->lo >= m->hi - m->lo || strcmp(m->path, own_path))
 		return 0;
-	*l->code = (struct fl_stack_code){ own_path, m->lo, m->offset };
+	*l->code = (struct fl_stack_code){ own_path, m->lo, m->offset, false };
 	l->found = true;
 	return 1;
 }
@@ -326,6 +327,66 @@ static void a_linkers_stub_was_called(void **state)
 }
 #endif
 
+/* Code that a program has made stands there; the rest is as it is. */
+static const char made[256];
+
+static bool with_made_code(void *arg, uint64_t at, struct fl_stack_code *code)
+{
+	if (at - (uintptr_t)made >= sizeof made)
+		return own_code(arg, at, code);
+	*code = (struct fl_stack_code){ .is_made = true };
+	return false;
+}
+
+/* From made code, whose caller's frame is linked behind two words and goes back to `back`,
+ * whose own is linked behind two more and goes back to `top`. */
+static uint32_t stand_in_made(uint64_t back, uint64_t top, fl_stack_where *where)
+{
+	enum { SP = 0x10000 };
+	uint64_t stack[WORDS] = { 0 }, registers[REGISTERS] = { 0 };
+
+	stack[2] = SP + 6 * 8;
+	stack[3] = back;
+	stack[6] = SP + 9 * 8;
+	stack[7] = top;
+	registers[FL_ARCH_DWARF_SP] = SP;
+	registers[FL_ARCH_DWARF_FP] = SP + 2 * 8;
+	tell(registers, (uintptr_t)made + 16, stack);
+	taken = copy();
+	calls.n = 0;
+	fl_stacks_walk(&stacks, getpid(), taken, where, NULL, &calls);
+	free(taken);
+	taken = NULL;
+	return calls.n;
+}
+
+static void made_code_has_its_callers_by_frame_pointers(void **state)
+{
+	const uint64_t made_back = (uintptr_t)made + 100, caller = (uintptr_t)outer + 8;
+
+	(void)state;
+	assert_true(stand_in_made(made_back, caller, with_made_code) >= 3);
+	assert_int_equal(places[0], (uintptr_t)made + 16);
+	assert_int_equal(places[1], made_back - 1);
+	assert_int_equal(places[2], caller - 1);
+	/* where it leads to is no code */
+	assert_int_equal(stand_in_made(0x1234, caller, with_made_code), 1);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+	assert_int_equal(stand_in_made(0, caller, with_made_code), 1);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+	assert_int_equal(stand_in_made(made_back, 0x1234, with_made_code), 2);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+#if defined __x86_64__
+	/* assembly in a file, that no table tells of */
+	assert_true(stand_in_made((uintptr_t)bare + 9, caller, with_made_code) >= 3);
+	assert_int_equal(places[1], (uintptr_t)bare + 8);
+	assert_int_equal(places[2], caller - 1);
+#endif
+	/* nobody says that the program has made it */
+	assert_int_equal(stand_in_made(made_back, caller, own_code), 1);
+	assert_int_equal(calls.end, FL_CHAIN_LOST);
+}
+
 /* A CPU's time, as tables may take it that are long to execute. */
 static bool spend_time(void *arg, uint64_t at, struct fl_stack_code *code)
 {
@@ -372,6 +433,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			walks_take_a_part_of_what_samples_stand_for, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			made_code_has_its_callers_by_frame_pointers, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(whatever_stands_there_a_walk_ends, set_up,
 						tear_down),
 #if defined __x86_64__
