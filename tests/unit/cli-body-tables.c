@@ -52,7 +52,7 @@ static bool where_is(void *arg, uint64_t at, struct fl_stack_code *code)
 {
 	(void)arg;
 	if (is_in_file && at >= FILE_LO && at < FILE_HI)
-		*code = (struct fl_stack_code){ path, FILE_LO, 0 };
+		*code = (struct fl_stack_code){ path, FILE_LO, 0, false };
 	return is_in_file;
 }
 
