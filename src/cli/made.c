@@ -91,7 +91,7 @@ static int name_by_line(struct fl_made_place *places, size_t n, const char *line
 /* What a line has beyond MOST_NAME bytes is no part of the name. */
 static int read_map(struct fl_made_place *places, size_t n, FILE *from)
 {
-	enum { MOST_NAME = 4096, MOST_BYTES = 1 << 30 };
+	enum { MOST_NAME = 4096, MOST_BYTES = 1 << 28 };
 	char line[MOST_NAME];
 	bool is_begin = true;
 	uint64_t taken = 0;
