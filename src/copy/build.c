@@ -205,20 +205,24 @@ static int write_body(struct fl_build *b, struct fl_copy *copy)
 	return 0;
 }
 
-/* Memory of at least `n` bytes that is kept until the copies end. NULL: there is none. */
+/* Memory of at least `n` bytes that is kept until the copies end. NULL: there is none. Pages of
+ * it are had when they are touched, and plans use few of what they may need: so it is large
+ * from the first on, as one that is replaced takes its pages along. */
 static void *get_scratch(struct fl_copies *c, size_t n)
 {
+	enum { LEAST = 1 << 25 };	/* most modules need no more */
+	size_t bytes = 2 * n > LEAST ? 2 * n : LEAST;
 	void *p;
 
 	if (c->scratch_bytes >= n)
 		return c->scratch;
-	p = fl_os_map(NULL, 2 * n, PROT_READ | PROT_WRITE,
+	p = fl_os_map(NULL, bytes, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fl_is_err(p))
 		return NULL;
 	if (c->scratch)
 		fl_os_unmap(c->scratch, c->scratch_bytes);
-	c->scratch_bytes = 2 * n;
+	c->scratch_bytes = bytes;
 	return c->scratch = p;
 }
 
