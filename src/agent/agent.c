@@ -405,7 +405,7 @@ static void give_back(uint64_t keep, uint64_t mapped)
 
 /* Bodies stay for ever, and each recorder that comes late has its own: all take so much at
  * most. */
-#define BODIES_MOST (512ul << 20)
+#define BODIES_MOST (680ul << 20)
 
 /* The process is this region's. */
 static int begin_process(void)

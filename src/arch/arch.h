@@ -389,14 +389,19 @@ extern const struct fl_depth fl_arch_point_depths[FL_ARCH_POINT_DEPTHS];
  * An indirect jump of the original may lead into what a body stands for, or elsewhere. The
  * look-up finds out which. It keeps every register and flag, and what is below the stack
  * pointer. For each byte of a part a table has the landing of the instruction that begins
- * there, as a distance from the table; or 0. A jump to an address that no table has goes on
- * behind the look-up.
+ * there, or 0. A jump to an address that no table has goes on behind the look-up.
+ *
+ * Rows of a table are distances from the table to landings, of 32 bits. Where all landings
+ * stand one behind the other they may be their numbers, of 16 bits, from 1 on, if the port has
+ * FL_ARCH_LOOKUP_NUMBERS: what a table is long, so many pages a body takes.
  */
 enum { FL_LOOKED_PARTS = 8 };
 struct fl_lookup {
 	uintptr_t to;			/* where it will stand */
 	const unsigned char *code;	/* the original's jump */
 	size_t len;
+	bool has_numbers;
+	uintptr_t landings;		/* if it has: the first one */
 	uint32_t n_parts;
 	struct fl_looked {
 		uintptr_t start, table;
@@ -407,7 +412,7 @@ struct fl_lookup {
 /* At most FL_ARCH_LOOKUP_MAX. */
 size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *);
 /* A landing, of FL_ARCH_LANDED_BYTES: it gives back the stack that the look-up has taken,
- * FL_ARCH_LOOKUP_KEPT bytes up to FL_ARCH_LANDED_UP, and goes to `target`. */
+ * FL_ARCH_LOOKUP_KEPT bytes of it up to FL_ARCH_LANDED_UP, and goes to `target`. */
 size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target);
 
 /* ---- exclusive monitors (pure) --------------------------------------------- */

@@ -23,9 +23,7 @@ size_t fl_copy_bytes(void)
 	return mapped;
 }
 
-/* DATA: for eight bytes of code. Places, tables of look-ups and gdb's names have so many, and
- * tables for unwinders as many. */
-enum { FIRST = 1 << 15, LARGEST = 1 << 26, DATA = 5 };
+enum { FIRST = 1 << 15, LARGEST = 1 << 26 };
 
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
@@ -75,13 +73,15 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
 }
 
-/* At least `code` and `data`; `want` of code if that is more. */
+/* At least `code` and `data`; `want` of code if that is more. Places, tables of look-ups and
+ * gdb's names have as many bytes as code has, and tables for unwinders, too: a landing of ten
+ * bytes has eight of these. What is not used costs addresses alone. */
 static int alloc_near(struct fl_near *near, struct fl_near_to to, size_t code, size_t data,
 		      size_t want)
 {
-	size_t n = code > want ? code : want, part = n / 8 * DATA;
+	size_t n = code > want ? code : want;
 
-	return fl_near_alloc(near, to, n, 2 * (data > part ? data : part));
+	return fl_near_alloc(near, to, n, 2 * (data > n ? data : n));
 }
 
 static int find_ground(struct fl_near *near, const struct fl_copies *c, size_t code,

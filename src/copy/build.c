@@ -71,9 +71,12 @@ static void keep_places(struct fl_build *b)
 			keep_place(b, i, n++);
 }
 
-static size_t table_bytes(const struct fl_shape *s, uint32_t part)
+static size_t table_bytes(const struct fl_plan *p, uint32_t part)
 {
-	return (s->parts[part].end - s->parts[part].start) * sizeof(int32_t);
+	const struct fl_shape_part *of = &p->shape->parts[part];
+	size_t row = p->has_numbers ? sizeof(uint16_t) : sizeof(int32_t);
+
+	return fl_round_up((of->end - of->start) * row, sizeof(int32_t));
 }
 
 static size_t data_bytes(const struct fl_build *b)
@@ -82,7 +85,7 @@ static size_t data_bytes(const struct fl_build *b)
 	size_t n = b->plan.n_places * sizeof *b->places;
 
 	for (uint32_t k = 0; b->plan.n_lookups && k < s->n_parts; k++)
-		n += table_bytes(s, k);
+		n += table_bytes(&b->plan, k);
 	n = fl_round_up(n, sizeof(uintptr_t));
 	if (b->plan.n_tells)
 		n += FL_N_PATH_WHATS * sizeof *b->routines +
@@ -110,8 +113,8 @@ static void lay_data(struct fl_build *b)
 
 	b->places = (struct fl_copy_place *)b->ground.data;
 	for (uint32_t k = 0; b->plan.n_lookups && k < b->plan.shape->n_parts; k++) {
-		b->tables[k] = (int32_t *)at;
-		at += table_bytes(b->plan.shape, k);
+		b->tables[k] = at;
+		at += table_bytes(&b->plan, k);
 	}
 	b->routines = (uintptr_t *)fl_round_up((uintptr_t)at, sizeof *b->routines);
 	b->tells = (struct fl_path_tell *)(b->routines + FL_N_PATH_WHATS);

@@ -36,6 +36,11 @@ enum {
 		  1 << FL_SHAPE_BRANCH_OUT | FL_ARCH_OPERANDS_GROW << FL_SHAPE_RELATIVE
 };
 
+/* Landings follow the steps. */
+static uintptr_t first_landing(const struct fl_build *b)
+{
+	return b->ground.at + b->plan.items[b->plan.first[b->plan.shape->n_steps]].at;
+}
 
 static void fill_lookup(const struct fl_build *b, const struct fl_item *i, struct fl_lookup *l)
 {
@@ -44,6 +49,8 @@ static void fill_lookup(const struct fl_build *b, const struct fl_item *i, struc
 	l->to = b->ground.at + i->at;
 	l->code = fl_plan_bytes(&b->plan, i->step);
 	l->len = s->steps[i->step].len;
+	l->has_numbers = b->plan.has_numbers;
+	l->landings = first_landing(b);
 	l->n_parts = s->n_parts;
 	for (uint32_t k = 0; k < s->n_parts; k++)
 		l->part[k] = (struct fl_looked){
@@ -368,16 +375,32 @@ static size_t put_landing(const struct fl_build *b, const struct fl_item *i, uns
 				   step_address(b, i->step));
 }
 
-/* Landings stand one behind the other, in the order of their steps. */
+/* Tell the tables of the landings, which stand one behind the other. */
+static void tell_landings(const struct fl_build *b, const struct fl_item *i)
+{
+	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
+	uintptr_t start = b->plan.shape->parts[s->part].start, to = b->ground.at + i->at;
+	size_t first = (to - first_landing(b)) / FL_ARCH_LANDED_BYTES + 1;
+	uint16_t *numbers = b->tables[s->part];
+	int32_t *distances = b->tables[s->part];
+	int32_t distance = (int32_t)(to - (uintptr_t)distances);
+
+	for (uint32_t k = 0; k < i->to; k++)
+		if (b->plan.has_numbers)
+			numbers[s[k].at - start] = (uint16_t)(first + k);
+		else
+			distances[s[k].at - start] =
+				distance + (int32_t)(k * FL_ARCH_LANDED_BYTES);
+}
+
+/* In the order of their steps. */
 static size_t put_landings(const struct fl_build *b, const struct fl_item *i,
 			   unsigned char *out)
 {
-	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
-	int32_t *table = b->tables[s->part];
-	uintptr_t start = b->plan.shape->parts[s->part].start, to = b->ground.at + i->at;
+	uintptr_t to = b->ground.at + i->at;
 
+	tell_landings(b, i);
 	for (uint32_t k = 0; k < i->to; k++) {
-		table[s[k].at - start] = (int32_t)(to - (uintptr_t)table);
 		if (!fl_arch_put_landing(out, to, step_address(b, i->step + k)))
 			return 0;
 		out += FL_ARCH_LANDED_BYTES;

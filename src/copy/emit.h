@@ -16,7 +16,7 @@ struct fl_build {
 	uint32_t n_code;
 	uint32_t pad;			/* unused bytes before the first item */
 	struct fl_copy_place *places;
-	int32_t *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
+	void *tables[FL_SHAPE_PARTS];	/* of indirect jumps */
 	uintptr_t *routines;			/* by enum fl_path_what */
 	struct fl_path_tell *tells;
 	intptr_t path_at;			/* fl_path_at_thread() */

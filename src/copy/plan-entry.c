@@ -254,6 +254,7 @@ int fl_plan_entry(struct fl_plan *p, uint64_t *datum)
 	for (uint32_t i = p->entry; p->n_lookups && i < s->n_steps; i++)
 		if (s->steps[i].len)
 			i = weave_landings(p, i);
+	p->has_numbers = FL_ARCH_LOOKUP_NUMBERS && s->n_steps <= UINT16_MAX;
 	weave_cold(p);
 	return 0;
 }

@@ -98,6 +98,7 @@ struct fl_plan {
 					 * One more: behind the last */
 	uint32_t entry;			/* the step */
 	uint32_t n_lookups, n_places;
+	bool has_numbers;		/* tables of look-ups have numbers of landings */
 	struct fl_plan_tell *tells;
 	uint32_t n_tells;
 	struct fl_step_use *uses;	/* by step, once live.c has looked */

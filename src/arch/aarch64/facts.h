@@ -69,6 +69,7 @@ typedef uint32_t fl_unit;		/* an instruction */
 #define FL_ARCH_LOOKUP_MAX 640
 #define FL_ARCH_LOOKUP_DEPTHS 2
 #define FL_ARCH_LOOKUP_KEPT 32
+#define FL_ARCH_LOOKUP_NUMBERS 0
 #define FL_ARCH_PATH_MAX 4
 #define FL_ARCH_ASIDE_BYTES 4		/* there is none yet */
 #define FL_ARCH_ASIDE_DOWN 4

@@ -65,8 +65,9 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_POINT_CALL 13
 #define FL_ARCH_POINT_DEPTHS 6
 #define FL_ARCH_LOOKUP_MAX 640
-#define FL_ARCH_LOOKUP_DEPTHS 8		/* all of them are written */
-#define FL_ARCH_LOOKUP_KEPT 152
+#define FL_ARCH_LOOKUP_DEPTHS 10	/* all of them are written */
+#define FL_ARCH_LOOKUP_KEPT 32
+#define FL_ARCH_LOOKUP_NUMBERS 1
 #define FL_ARCH_ASIDE_BYTES 37
 #define FL_ARCH_ASIDE_DOWN 8
 #define FL_ARCH_ASIDE_DEPTH 136
@@ -82,8 +83,8 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_COLD_PUSHED 8		/* the stack is so much lower in its call, */
 #define FL_ARCH_COLD_CALL 6		/* which is so many bytes long */
 #define FL_ARCH_CS_BYTES 32
-#define FL_ARCH_LANDED_BYTES 13
-#define FL_ARCH_LANDED_UP 8
+#define FL_ARCH_LANDED_BYTES 10
+#define FL_ARCH_LANDED_UP 5
 /* Routines that keep every vector register over a call, the plainest first. */
 #define FL_ARCH_VECTORS(x, name) \
 	x(name##_sse) x(name##_avx) x(name##_avx512) x(name##_avx512bw)

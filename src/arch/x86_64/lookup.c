@@ -13,31 +13,43 @@
  *   for each part:
  *	lea part(%rip),%rcx
  *	sub %rcx,%rax
- *	cmp $bytes,%rax; jae next
+ *	cmp $bytes,%rax; jae next	of the last part: outside
  *	lea table(%rip),%rcx
- *	movslq (%rcx,%rax,4),%rax
+ *	movzwl (%rcx,%rax,2),%eax	or movslq (%rcx,%rax,4),%rax
  *	test %eax,%eax; je outside	no instruction begins there
- *	add %rcx,%rax
+ *	lea (%rax,%rax,4),%rax		or add %rcx,%rax
+ *	lea landings-10(%rip),%rcx
+ *	lea (%rcx,%rax,2),%rax
+ *	jmp inside			unless this part is the last
+ *   next:
+ *	add %rcx,%rax			likewise
+ *   inside:
  *	mov (%rsp),%rcx; mov %rax,(%rsp)	the landing, in place of the flags
  *	mov %ecx,%eax; add $127,%al; sahf
  *	mov 8(%rsp),%rcx; mov 16(%rsp),%rax
- *	notrack jmp *(%rsp)
- *   next:
- *	add %rcx,%rax			unless this part is the last
+ *	lea 120(%rsp),%rsp
+ *	notrack jmp *-120(%rsp)
  *   outside:
  *	pop %rax; add $127,%al; sahf
  *	pop %rcx; pop %rax
  *	lea 128(%rsp),%rsp
  *
  * landing:
- *	lea 152(%rsp),%rsp
+ *	lea 32(%rsp),%rsp
  *	jmp the instruction
  *
- * There is a landing for each instruction of the function, so that is as short as it can be.
+ * There is a landing for each instruction of the function, and a row of a table for each byte,
+ * so these are as short as they can be. The jump has given back what a displacement of one byte
+ * gives back. What it reads lies below %rsp then, but no further than a red zone reaches, so a
+ * signal's handler leaves it alone.
  */
 #include "put.h"
 
-enum { KEPT = FL_ARCH_LOOKUP_KEPT };	/* bytes between our %rsp and the original's */
+enum {
+	KEPT = 152,			/* bytes between our %rsp and the original's */
+	BACK = KEPT - FL_ARCH_LOOKUP_KEPT	/* what the jump gives back of them */
+};
+_Static_assert(BACK < 128 && FL_ARCH_LOOKUP_KEPT < 128, "displacements of one byte");
 
 static void put_saved(struct x86_put *w)
 {
@@ -104,56 +116,100 @@ static bool put_target(struct x86_put *w, const struct fl_lookup *l)
 	return true;
 }
 
-/* Returns where the branch to `outside` is. */
-static size_t put_part(struct x86_put *w, const struct fl_looked *p)
-{
-	size_t next, outside;
+/* Jumps that lead on to one address. */
+struct ahead {
+	size_t end[FL_LOOKED_PARTS + 1];	/* behind each */
+	uint32_t n;
+};
 
-	x86_put_lea(w, X86_CX, p->start);
-	X86_PUT(w, 0x48, 0x29, 0xc8);			/* sub %rcx,%rax */
-	X86_PUT(w, 0x48, 0x3d, 0, 0, 0, 0);		/* cmp $bytes,%rax */
-	__builtin_memcpy(w->out + w->n - 4, &p->bytes, 4);
-	next = w->n;
-	X86_PUT(w, 0x73, 0);				/* jae next */
+/* `condition`: a short jump's opcode; here the jump is a long one. */
+static void put_ahead(struct x86_put *w, struct ahead *a, uint8_t condition)
+{
+	X86_PUT(w, 0x0f, (uint8_t)(condition + 0x10), 0, 0, 0, 0);
+	a->end[a->n++] = w->n;
+}
+
+static void lead_here(struct x86_put *w, const struct ahead *a)
+{
+	for (uint32_t k = 0; k < a->n; k++) {
+		uint32_t d = (uint32_t)(w->n - a->end[k]);
+
+		__builtin_memcpy(w->out + a->end[k] - sizeof d, &d, sizeof d);
+	}
+}
+
+/* From the offset in the part to the landing, in %rax; or go outside. */
+static void put_find(struct x86_put *w, const struct fl_lookup *l, const struct fl_looked *p,
+		     struct ahead *outside)
+{
+	_Static_assert(FL_ARCH_LANDED_BYTES == 2 * 5, "a number is multiplied by that");
 	x86_put_lea(w, X86_CX, p->table);
-	X86_PUT(w, 0x48, 0x63, 0x04, 0x81);		/* movslq (%rcx,%rax,4),%rax */
+	if (l->has_numbers)
+		X86_PUT(w, 0x0f, 0xb7, 0x04, 0x41);	/* movzwl (%rcx,%rax,2),%eax */
+	else
+		X86_PUT(w, 0x48, 0x63, 0x04, 0x81);	/* movslq (%rcx,%rax,4),%rax */
 	X86_PUT(w, 0x85, 0xc0);				/* test %eax,%eax */
-	outside = w->n;
-	X86_PUT(w, 0x0f, 0x84, 0, 0, 0, 0);		/* je outside */
-	X86_PUT(w, 0x48, 0x01, 0xc8);			/* add %rcx,%rax */
+	put_ahead(w, outside, X86_EQUAL);
+	if (!l->has_numbers) {
+		X86_PUT(w, 0x48, 0x01, 0xc8);		/* add %rcx,%rax */
+		return;
+	}
+	X86_PUT(w, 0x48, 0x8d, 0x04, 0x80);		/* lea (%rax,%rax,4),%rax */
+	x86_put_lea(w, X86_CX, l->landings - FL_ARCH_LANDED_BYTES);
+	X86_PUT(w, 0x48, 0x8d, 0x04, 0x41);		/* lea (%rcx,%rax,2),%rax */
+}
+
+/* The jump to the landing in %rax, with all else as it was. */
+static void put_inside(struct x86_put *w)
+{
 	X86_PUT(w, 0x48, 0x8b, 0x0c, 0x24);		/* mov (%rsp),%rcx */
 	X86_PUT(w, 0x48, 0x89, 0x04, 0x24);		/* mov %rax,(%rsp) */
 	X86_PUT(w, 0x89, 0xc8);				/* mov %ecx,%eax */
 	x86_put_flags_back(w);
-	X86_PUT(w, 0x48, 0x8b, 0x4c, 0x24, 0x08);	/* mov 8(%rsp),%rcx */
-	X86_PUT(w, 0x48, 0x8b, 0x44, 0x24, 0x10);	/* mov 16(%rsp),%rax */
-	X86_PUT(w, 0x3e, 0xff, 0x24, 0x24);		/* notrack jmp *(%rsp) */
-	w->out[next + 1] = (unsigned char)(w->n - (next + 2));
-	return outside;
+	x86_put_wide(w, X86_LOAD, X86_CX, X86_SP, 8);
+	x86_put_wide(w, X86_LOAD, X86_AX, X86_SP, 16);
+	X86_PUT(w, 0x48, 0x8d, 0x64, 0x24, BACK);	/* lea BACK(%rsp),%rsp */
+	x86_put_grown(w, -BACK);
+	X86_PUT(w, 0x3e, 0xff, 0x64, 0x24, (uint8_t)-BACK);	/* notrack jmp *-BACK(%rsp) */
+	x86_put_grown(w, BACK);
+}
+
+static void put_parts(struct x86_put *w, const struct fl_lookup *l)
+{
+	struct ahead inside = { .n = 0 }, outside = { .n = 0 };
+
+	for (uint32_t k = 0; k < l->n_parts; k++) {
+		bool is_last = k + 1 == l->n_parts;
+		struct ahead next = { .n = 0 };
+
+		x86_put_lea(w, X86_CX, l->part[k].start);
+		X86_PUT(w, 0x48, 0x29, 0xc8);		/* sub %rcx,%rax */
+		X86_PUT(w, 0x48, 0x3d);			/* cmp $bytes,%rax */
+		x86_put_32(w, l->part[k].bytes);
+		put_ahead(w, is_last ? &outside : &next, X86_AT_LEAST);
+		put_find(w, l, &l->part[k], &outside);
+		if (is_last)
+			break;
+		X86_PUT(w, X86_JMP, 0, 0, 0, 0);	/* jmp inside */
+		inside.end[inside.n++] = w->n;
+		lead_here(w, &next);
+		X86_PUT(w, 0x48, 0x01, 0xc8);		/* add %rcx,%rax */
+	}
+	lead_here(w, &inside);
+	put_inside(w);
+	lead_here(w, &outside);
 }
 
 size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
 {
 	struct x86_put w = { .out = out, .to = l->to, .depths = l->depths };
-	size_t outside[FL_LOOKED_PARTS];
 
 	if (!l->n_parts || l->n_parts > FL_LOOKED_PARTS)
 		return 0;
 	put_saved(&w);
 	if (!put_target(&w, l))
 		return 0;
-	for (uint32_t k = 0; k < l->n_parts; k++) {
-		if (l->part[k].bytes > INT32_MAX)
-			return 0;
-		outside[k] = put_part(&w, &l->part[k]);
-		if (k + 1 < l->n_parts)
-			X86_PUT(&w, 0x48, 0x01, 0xc8);	/* add %rcx,%rax */
-	}
-	for (uint32_t k = 0; k < l->n_parts; k++) {
-		uint32_t d = (uint32_t)(w.n - (outside[k] + 6));
-
-		__builtin_memcpy(out + outside[k] + 2, &d, sizeof d);
-	}
+	put_parts(&w, l);
 	x86_put_pop(&w, X86_AX);
 	x86_put_flags_back(&w);
 	x86_put_pop(&w, X86_CX);
@@ -165,7 +221,7 @@ size_t fl_arch_put_lookup(unsigned char *out, struct fl_lookup *l)
 size_t fl_arch_put_landing(unsigned char *out, uintptr_t to, uintptr_t target)
 {
 	static const unsigned char give_back[FL_ARCH_LANDED_UP] = {
-		0x48, 0x8d, 0xa4, 0x24, KEPT, 0, 0, 0,	/* lea 152(%rsp),%rsp */
+		0x48, 0x8d, 0x64, 0x24, FL_ARCH_LOOKUP_KEPT,	/* lea 32(%rsp),%rsp */
 	};
 
 	__builtin_memcpy(out, give_back, sizeof give_back);
