@@ -31,6 +31,7 @@
  * without a loop over prefixes.
  */
 #include "arch/arch.h"
+#include "direct.h"
 
 #define INLINE inline __attribute__((always_inline))
 
@@ -949,9 +950,13 @@ size_t fl_arch_decode_flow(struct fl_insn *i, const unsigned char *code, size_t 
 			   uintptr_t at)
 {
 	struct parts x = { .code = code };
+	size_t len;
 
 	if (n < LOOK)
 		return follow_short(i, code, n, at);
+	len = x86_take_direct(i, code, at);
+	if (len)
+		return len;
 	take_usual(&x);
 	take_modrm(&x);
 	if (((x.attr & (P | GROUP | X)) || has_wide_imm(&x)) && !stores_imm(&x))
@@ -982,11 +987,6 @@ void fl_arch_decode(struct fl_insn *i, const unsigned char *code, size_t n,
 {
 	if (n >= LOOK ? !decode(i, code, at) : !decode_short(i, code, n, at))
 		*i = (struct fl_insn){ .writes = (fl_regs)~0u };
-}
-
-uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, uintptr_t at)
-{
-	return at + i->len + (uintptr_t)(intptr_t)s32(code + i->operand_at);
 }
 
 void fl_arch_decode_two(struct fl_insn *, const unsigned char *, size_t, uintptr_t)

@@ -547,3 +547,12 @@ bool fl_arch_operands(struct fl_operands *s, const unsigned char *code,
 				 "..dD...."[code[p.at + 1] >> 3 & 7]);
 	return touch_vector(s, &p, at + i->len);
 }
+
+/* It is counted from the instruction's end. */
+uintptr_t fl_arch_operand(const struct fl_insn *i, const unsigned char *code, uintptr_t at)
+{
+	int32_t by;
+
+	__builtin_memcpy(&by, code + i->operand_at, sizeof by);
+	return at + i->len + (uintptr_t)(intptr_t)by;
+}
