@@ -79,29 +79,38 @@ static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_un
 	return err;
 }
 
-/* Rows nearly always ascend, so all are looked at, without a branch for each. Landings stand
- * one behind the other. */
+/* Rows nearly always ascend, so all are looked at, without a branch for each. */
 static bool rows_ascend(const struct fl_unwind_piece *p)
 {
 	const struct fl_unwind_row *r = p->rows;
-	uint32_t step = p->kind == FL_PIECE_LANDINGS ? FL_ARCH_LANDED_BYTES : 0;
 	bool is_bad = false;
 
 	for (uint32_t i = 1; i < p->n; i++)
-		is_bad |= r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset + step;
-	return !is_bad && (!step || p->n * step == p->end - p->start);
+		is_bad |= r[i].at < r[i - 1].at || r[i].offset < r[i - 1].offset;
+	return !is_bad;
+}
+
+static bool fits_original(const struct fl_fde *f, const struct fl_unwind_piece *p)
+{
+	const struct fl_unwind_row *r = p->rows;
+	uintptr_t bytes = p->end - p->start;
+
+	if (!p->n || bytes > INT32_MAX)
+		return false;
+	if (p->kind == FL_PIECE_LANDINGS)
+		return p->steps[0].at >= f->start && p->steps[p->n - 1].at < f->end &&
+		       (uintptr_t)p->n * FL_ARCH_LANDED_BYTES == bytes;
+	return !r->offset && r->at >= f->start && r[p->n - 1].at < f->end &&
+	       r[p->n - 1].offset < bytes && rows_ascend(p);
 }
 
 int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
 		 const struct fl_unwind_piece *p, const unsigned char *cie)
 {
-	const struct fl_unwind_row *r = p->rows;
 	unsigned char *entry = o->p;
 	int err;
 
-	if (!p->n || r->offset || r->at < f->start || r[p->n - 1].at >= f->end ||
-	    p->end - p->start > INT32_MAX || r[p->n - 1].offset >= p->end - p->start ||
-	    !rows_ascend(p))
+	if (!fits_original(f, p))
 		return FLE_UNWIND;
 	fl_out_fixed(o, 0, 4);
 	fl_out_fixed(o, (uint32_t)(o->p - cie), 4);

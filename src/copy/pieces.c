@@ -42,7 +42,7 @@ static void end_piece(struct pieces *p, uint32_t at)
 	struct fl_unwind_piece *of = &p->of[p->n];
 
 	of->end = p->b->ground.at + at;
-	of->n = (uint32_t)(p->next - of->rows);
+	of->n += (uint32_t)(p->next - of->rows);
 	if (of->n && of->fde)
 		p->n++;
 }
@@ -202,16 +202,15 @@ static void tell_part(struct pieces *p, uint32_t part)
 	end_piece(p, item_offset(p->b, to));
 }
 
-/* Of plan-entry.c's landings each has one row, as there is nothing in between. */
-static void tell_row_each(struct pieces *p, const struct fl_item *i)
+/* plan-entry.c's landings follow their steps: there is nothing in between. */
+static void tell_steps(struct pieces *p, const struct fl_item *i)
 {
-	const struct fl_shape_step *s = fl_plan_step(&p->b->plan, i);
-	uint32_t offset = i->at - p->begin;
+	struct fl_unwind_piece *of = &p->of[p->n];
 
-	for (uint32_t k = 0; k < i->to; k++, offset += FL_ARCH_LANDED_BYTES)
-		*p->next++ = (struct fl_unwind_row){
-			.at = s[k].at, .push = FL_ARCH_LOOKUP_KEPT, .offset = offset,
-		};
+	if (!of->n)
+		of->steps = fl_plan_step(&p->b->plan, i);
+	of->kind = FL_PIECE_LANDINGS;
+	of->n += i->to;
 }
 
 static void tell_landings(struct pieces *p, uint32_t part)
@@ -221,16 +220,14 @@ static void tell_landings(struct pieces *p, uint32_t part)
 
 	while (k < plan->cold && fl_plan_step(plan, &plan->items[k])->part < part)
 		k++;
-	begin_piece(p, part, item_offset(p->b, k),
-		    k < plan->cold && plan->items[k].kind == FL_ITEM_LANDINGS ?
-		    FL_PIECE_LANDINGS : FL_PIECE_BARE);
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
 	for (; k < plan->cold; k++) {
 		const struct fl_item *i = &plan->items[k];
 
 		if (fl_plan_step(plan, i)->part != part)
 			break;
 		if (i->kind == FL_ITEM_LANDINGS)
-			tell_row_each(p, i);
+			tell_steps(p, i);
 		if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
 		if (i->kind == FL_ITEM_PATH)

@@ -86,11 +86,18 @@ static void enter_row(struct rewrite *w, const struct fl_unwind_row *r)
 	enter(w, r->offset, r->push);
 }
 
-/* Enter the landing, if that was not done yet, and go on to its second half. */
-static void pass_landing(struct rewrite *w, const struct fl_unwind_row *r)
+/* ---- landings of look-ups ----------------------------------------------------------- */
+
+static void enter_landing(struct rewrite *w, uint32_t row)
 {
-	enter_row(w, r);
-	enter(w, r->offset + FL_ARCH_LANDED_UP, 0);
+	enter(w, row * FL_ARCH_LANDED_BYTES, FL_ARCH_LOOKUP_KEPT);
+}
+
+/* Enter the landing, if that was not done yet, and go on to its second half. */
+static void pass_landing(struct rewrite *w, uint32_t row)
+{
+	enter_landing(w, row);
+	enter(w, row * FL_ARCH_LANDED_BYTES + FL_ARCH_LANDED_UP, 0);
 }
 
 /* Pass the landings up to row `end`. All have the same length, and the frame's address is told
@@ -98,25 +105,41 @@ static void pass_landing(struct rewrite *w, const struct fl_unwind_row *r)
  * that follow are, is right for these, too: a large switch has thousands. */
 static void pass_landings(struct rewrite *w, uint32_t end)
 {
-	const struct fl_unwind_row *rows = w->piece->rows;
 	uint32_t row = w->row, n = 1;		/* n: are written from `same` on */
 	unsigned char *same;
 	size_t bytes;
 
 	if (row < end)
-		pass_landing(w, &rows[row++]);
+		pass_landing(w, row++);
 	same = w->out->p;
 	if (row < end)
-		pass_landing(w, &rows[row++]);
+		pass_landing(w, row++);
 	bytes = (size_t)(w->out->p - same);
 	if (!bytes || row >= end)
 		return;
-	w->offset = rows[end - 1].offset + FL_ARCH_LANDED_UP;
+	w->offset = (end - 1) * FL_ARCH_LANDED_BYTES + FL_ARCH_LANDED_UP;
 	for (uint32_t more; row < end; row += more, n += more) {
 		more = n < end - row ? n : end - row;
 		fl_out_bytes(w->out, same, more * bytes);
 	}
 }
+
+/* Go on to the landing of the step at `at`, or of the next one behind it. */
+static void go_to_landing(struct rewrite *w, uintptr_t at)
+{
+	const struct fl_unwind_piece *p = w->piece;
+	uint32_t row = (uint32_t)fl_rows_from(p->steps, p->n, sizeof *p->steps, at - 1);
+
+	pass_landings(w, row);
+	w->row = row;
+	w->is_behind = row == p->n;
+	if (w->is_behind)
+		return;
+	put_advance(w, row * FL_ARCH_LANDED_BYTES);
+	enter_landing(w, row);
+}
+
+/* ---- other rows ------------------------------------------------------------------- */
 
 /* The first row from the next one on whose instruction is at `at` or behind. Rows on the way
  * are passed. Nearly all have the same push as the row before: for these nothing is written. */
@@ -125,12 +148,6 @@ static uint32_t pass_rows(struct rewrite *w, uintptr_t at)
 	const struct fl_unwind_piece *p = w->piece;
 	uint32_t row = w->row;
 
-	if (p->kind == FL_PIECE_LANDINGS) {
-		while (row < p->n && p->rows[row].at < at)
-			row++;
-		pass_landings(w, row);
-		return row;
-	}
 	for (; row < p->n && p->rows[row].at < at; row++)
 		if (p->rows[row].push != w->push)
 			enter_row(w, &p->rows[row]);
@@ -149,6 +166,10 @@ static void go_to(struct rewrite *w, uintptr_t at)
 		return;
 	}
 	w->at = at;
+	if (p->kind == FL_PIECE_LANDINGS) {
+		go_to_landing(w, at);
+		return;
+	}
 	row = pass_rows(w, at);
 	w->row = row;
 	if (row && fl_unwind_is_inside(&p->rows[row - 1], at)) {

@@ -7,6 +7,7 @@
 
 #include "copy/copy.h"
 #include "copy/dwarf.h"
+#include "site/site.h"
 
 /* The code from `offset` on, in its piece, belongs to the original's instruction at `at`.
  * There the stack pointer is `push` bytes below where the original has it before that
@@ -21,10 +22,10 @@ struct fl_unwind_row {
 enum fl_piece_kind {
 	FL_PIECE_BODY,			/* its landing pads are in the body */
 	FL_PIECE_BARE,			/* no landing pads: cold parts, landings among others */
-	FL_PIECE_LANDINGS		/* no landing pads; each row is a landing of look-ups,
-					 * FL_ARCH_LANDED_BYTES behind the one before: it stands
-					 * for two, the second of which has no push and lies
-					 * FL_ARCH_LANDED_UP bytes behind the first */
+	FL_PIECE_LANDINGS		/* no landing pads; landings of look-ups, for each step
+					 * in a row, FL_ARCH_LANDED_BYTES behind the one before.
+					 * They say what rows would: FL_ARCH_LOOKUP_KEPT is
+					 * pushed up to FL_ARCH_LANDED_UP, and nothing behind */
 };
 
 /* Code of a body that one FDE of the original describes. rows[0].offset is 0, offsets do not
@@ -33,6 +34,7 @@ struct fl_unwind_piece {
 	uintptr_t fde;			/* the original's, in memory */
 	uintptr_t start, end;
 	const struct fl_unwind_row *rows;
+	const struct fl_shape_step *steps;	/* of LANDINGS, in place of rows */
 	uint32_t n;
 	enum fl_piece_kind kind;
 };

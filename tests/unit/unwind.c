@@ -599,10 +599,10 @@ static void check_one(const struct file *f, uint32_t i, enum layout how, size_t 
 	}
 }
 
-/* Landings of look-ups, which have one row each, say what two rows each would have said. */
+/* Landings of look-ups, which have steps, say what two rows each would have said. */
 static void check_landings(const struct file *f, uint32_t i)
 {
-	static struct fl_unwind_row each[FUNCTION_MOST];
+	static struct fl_shape_step each[FUNCTION_MOST];
 	uintptr_t at = fde_of(f, i);
 	struct entry e = read_entry((bytes)at, moved_of(f)), new;
 	struct fl_unwind_piece p = { .fde = at, .start = (uintptr_t)near.data + FAKE_CODE,
@@ -612,15 +612,16 @@ static void check_landings(const struct file *f, uint32_t i)
 	for (uintptr_t a = e.start; a < e.end; a += 1 + chance(8), n++) {
 		uint32_t offset = n * FL_ARCH_LANDED_BYTES;
 
-		each[n] = (struct fl_unwind_row){ a, offset, FL_ARCH_LOOKUP_KEPT, 0 };
-		rows_of[2 * n] = each[n];
+		each[n] = (struct fl_shape_step){ .at = a };
+		rows_of[2 * n] = (struct fl_unwind_row){ a, offset, FL_ARCH_LOOKUP_KEPT, 0 };
 		rows_of[2 * n + 1] = (struct fl_unwind_row){ a, offset + FL_ARCH_LANDED_UP,
 							     0, 0 };
 	}
 	p.n = 2 * n;
 	p.end = p.start + n * FL_ARCH_LANDED_BYTES;
 	landings = p;
-	landings.rows = each;
+	landings.rows = NULL;
+	landings.steps = each;
 	landings.n = n;
 	landings.kind = FL_PIECE_LANDINGS;
 	new = write_body(f, &landings, NULL);
