@@ -266,26 +266,33 @@ static uintptr_t target_of(const struct fl_insn *i, const unsigned char *code, u
 }
 
 /* Add steps from `at` on, as far as instructions are plain. Nobody has to decode these again:
- * the next one is where the outline has seen one begin. Returns where they end. */
+ * the next one is where the outline has seen one begin. One look at its maps is enough for
+ * several, so that none waits for memory. Returns where they end. */
 static uintptr_t add_plain(struct maker *k, uint8_t part, uintptr_t at)
 {
-	enum { MOST = 16 };		/* bytes */
+	enum { LOOK = 57, MOST = 16 };		/* bytes: of a look, of an instruction */
 	const struct fl_outline *o = k->o;
-	uintptr_t start = k->s->parts[part].start, end = k->s->parts[part].end;
+	uintptr_t start = k->s->parts[part].start, end = k->s->parts[part].end, from;
 	struct fl_shape_step *step = k->s->steps + k->s->n_steps;
 	uint32_t n = k->s->n_steps, *index = k->index[part];
-	size_t len;
 
-	for (; at < end && fl_bit(o->plain, at - o->lo); at += len) {
-		len = 1 + (size_t)__builtin_ctzll(fl_bits_from(o->starts, at + 1 - o->lo) |
-						  1ull << MOST);
-		len = len < end - at ? len : end - at;
-		index[at - start] = n++;
-		*step++ = (struct fl_shape_step){
-			.at = at, .len = (uint8_t)len, .kind = FL_SHAPE_PLAIN,
-			.part = part & 15,
-		};
-	}
+	do {
+		uint64_t plain = fl_bits_from(o->plain, at - o->lo);
+		uint64_t starts = fl_bits_from(o->starts, at - o->lo) >> 1;
+		size_t len;
+
+		for (from = at; plain & 1 && at < end && at - from < LOOK - MOST; at += len) {
+			len = 1 + (size_t)__builtin_ctzll(starts | 1ull << MOST);
+			plain >>= len;
+			starts >>= len;
+			len = len < end - at ? len : end - at;
+			index[at - start] = n++;
+			*step++ = (struct fl_shape_step){
+				.at = at, .len = (uint8_t)len, .kind = FL_SHAPE_PLAIN,
+				.part = part & 15,
+			};
+		}
+	} while (at - from >= LOOK - MOST);
 	k->s->n_steps = n;
 	return at;
 }
