@@ -358,6 +358,9 @@ size_t fl_arch_move(unsigned char *out, uintptr_t to, const unsigned char *code,
 /* A direct jump or branch in its short form, if it has one. */
 size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char *code,
 			  const struct fl_insn *, uintptr_t target);
+/* How many bytes these two write; 0: none. */
+struct fl_moved { uint8_t in_long, in_short; };
+struct fl_moved fl_arch_moved(const unsigned char *code, const struct fl_insn *);
 /* A branch on the opposite condition, past `over` bytes behind it. */
 enum fl_past { FL_PAST_SHORT, FL_PAST_FAR };
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,

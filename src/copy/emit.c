@@ -183,16 +183,20 @@ static enum fl_past reach_of(const struct fl_item *skip)
 	return skip[1].kind == FL_ITEM_PATH ? FL_PAST_FAR : FL_PAST_SHORT;
 }
 
-static size_t step_size(const struct fl_build *b, const struct fl_item *i)
+/* Until fl_emit_shorten() `is_short` is the size that the item would have. */
+static size_t step_size(const struct fl_build *b, struct fl_item *i)
 {
 	const struct fl_shape_step *s = fl_plan_step(&b->plan, i);
-	unsigned char out[FL_ARCH_MOVED_MAX];
+	struct fl_moved moved;
 	struct fl_insn insn;
 
 	if (!(GROWING >> s->kind & 1))
 		return s->len;
 	insn = insn_of(s);
-	return fl_arch_move(out, 0, fl_plan_bytes(&b->plan, i->step), &insn, 0, 0);
+	moved = fl_arch_moved(fl_plan_bytes(&b->plan, i->step), &insn);
+	if (i->kind == FL_ITEM_STEP && i->to != FL_NO_STEP)
+		i->is_short = moved.in_short;
+	return moved.in_long;
 }
 
 static size_t skip_size(const struct fl_build *b, const struct fl_item *i)
@@ -244,7 +248,7 @@ static size_t item_size(const struct fl_build *b, const struct fl_item *i)
 	return 0;
 }
 
-static size_t any_size(const struct fl_build *b, const struct fl_item *i)
+static size_t any_size(const struct fl_build *b, struct fl_item *i)
 {
 	if (i->kind == FL_ITEM_RUN || i->kind == FL_ITEM_LANDINGS)
 		return i->size;
@@ -273,27 +277,12 @@ int fl_emit_measure(struct fl_build *b)
 
 /* Is the target near, with every branch as long as it was measured? Other branches that become
  * short only bring the target nearer. */
-static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i, size_t size)
+static bool is_short_enough(const struct fl_plan *p, const struct fl_item *i)
 {
 	int64_t d = (int64_t)fl_plan_offset(p, i->to) - (int64_t)i->at;
 
-	d -= d > 0 ? i->size : (int64_t)size;
+	d -= d > 0 ? i->size : i->is_short;
 	return FL_ARCH_IS_SHORT(d);
-}
-
-/* Until the next walk `is_short` is the size that the item will have. */
-static void shorten(struct fl_plan *p, struct fl_item *i)
-{
-	unsigned char out[FL_ARCH_MOVED_MAX];
-	struct fl_insn insn;
-	size_t n;
-
-	if (!is_short_enough(p, i, 0))		/* not even with no bytes of its own */
-		return;
-	insn = insn_of(fl_plan_step(p, i));
-	n = fl_arch_move_short(out, 0, fl_plan_bytes(p, i->step), &insn, 0);
-	if (n && is_short_enough(p, i, n))
-		i->is_short = (uint8_t)n;
 }
 
 void fl_emit_shorten(struct fl_build *b)
@@ -303,8 +292,8 @@ void fl_emit_shorten(struct fl_build *b)
 	uint32_t at = 0;
 
 	for (struct fl_item *i = p->items; i < end; i++)
-		if (i->kind == FL_ITEM_STEP && i->to != FL_NO_STEP)
-			shorten(p, i);
+		if (i->is_short && !is_short_enough(p, i))
+			i->is_short = 0;
 	for (struct fl_item *i = p->items; i < end; i++) {
 		if (i->is_short)
 			i->size = i->is_short;

@@ -223,6 +223,7 @@ static void branches_go_where_they_went(void **state)
 		p.to = MOVED + 64 + next_random(&seed) % (PAGE - 128);
 		p.n = fl_arch_move(p.moved, p.to, p.code, decoded(p.code, p.len), p.at,
 				   b->rel ? target_of(&p, b->rel) : 0);
+		assert_int_equal(fl_arch_moved(p.code, decoded(p.code, p.len)).in_long, p.n);
 		put_at(p.to, p.moved, p.n);
 		p.next = p.to + p.n;
 		n++;
@@ -253,6 +254,7 @@ static void short_forms_and_opposites_agree(void **state)
 		p.there = p.to - DISTANCE;
 		p.n = fl_arch_move_short(p.moved, p.to, p.code,
 					 decoded(p.code, p.len), p.there);
+		assert_int_equal(fl_arch_moved(p.code, decoded(p.code, p.len)).in_short, p.n);
 		p.next = p.to + p.n;
 		put_at(p.to, p.moved, p.n);
 		shorts += p.n != 0;
@@ -411,6 +413,7 @@ static void what_is_out_of_reach_is_refused(void **state)
 	assert_int_equal(fl_arch_move(out, far, add, decoded(add, 2), ORIGINAL, 0), 2);
 	assert_int_equal(fl_arch_move(out, MOVED, long_jcc, decoded(long_jcc, 12), ORIGINAL,
 				      ORIGINAL), 0);
+	assert_int_equal(fl_arch_moved(long_jcc, decoded(long_jcc, 12)).in_long, 0);
 	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED + 130), 0);
 	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED + 129), 2);
 	assert_int_equal(fl_arch_move_short(out, MOVED, jmp, decoded(jmp, 2), MOVED - 127), 0);

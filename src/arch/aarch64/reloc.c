@@ -213,6 +213,14 @@ size_t fl_arch_move_short(unsigned char *out, uintptr_t to, const unsigned char 
 	return 4;
 }
 
+struct fl_moved fl_arch_moved(const unsigned char *code, const struct fl_insn *i)
+{
+	unsigned char out[FL_ARCH_MOVED_MAX];
+
+	return (struct fl_moved){ (uint8_t)fl_arch_move(out, 0, code, i, 0, 0),
+				  (uint8_t)fl_arch_move_short(out, 0, code, i, 0) };
+}
+
 size_t fl_arch_put_skip(unsigned char *out, const unsigned char *code,
 			const struct fl_insn *i, uint32_t over, enum fl_past reach)
 {

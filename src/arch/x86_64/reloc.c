@@ -55,6 +55,26 @@ static size_t put_rel32(unsigned char *out, size_t n, uintptr_t to, uintptr_t ta
 	return n + 4;
 }
 
+struct fl_moved fl_arch_moved(const unsigned char *code, const struct fl_insn *i)
+{
+	size_t n = i->len, at = i->opcode_at;
+
+	switch (branch_of(i, code)) {
+	case COPIED: case SAME:
+		return (struct fl_moved){ (uint8_t)n, 0 };
+	case LOOPED:
+		return (struct fl_moved){ (uint8_t)(n + 2 + FL_ARCH_BRANCH_BYTES),
+					  (uint8_t)(at + 2) };
+	case LONG:
+		n = at + 5;
+		break;
+	case CONDITIONAL:
+		n = at + 6;
+		break;
+	}
+	return (struct fl_moved){ n > LEN_MAX ? 0 : (uint8_t)n, (uint8_t)(at + 2) };
+}
+
 static size_t move_loop(unsigned char *out, uintptr_t to, const struct fl_insn *i,
 			uintptr_t target)
 {
