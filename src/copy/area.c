@@ -23,7 +23,7 @@ size_t fl_copy_bytes(void)
 	return mapped;
 }
 
-enum { FIRST = 1 << 15, LARGEST = 1 << 26 };
+enum { FIRST = 1 << 17, LARGEST = 1 << 26 };
 
 void fl_copies_begin(struct fl_copies *c, uintptr_t lo, uintptr_t hi)
 {
@@ -49,15 +49,19 @@ static bool reaches(const struct fl_ground_block *b, const struct fl_copies *c)
 	       (!c->glue || fl_near_reaches(&b->near, c->glue, c->glue_end));
 }
 
-/* Fault in pages up to `need`, and some more, in one call: a fault for each takes longer. */
-static void make_ready(unsigned char **ready, unsigned char *need, unsigned char *end)
+/* Fault in pages up to `need`, and as many more as there are from `begin` on, in one call: a
+ * fault for each takes longer. */
+static void make_ready(unsigned char **ready, const unsigned char *begin, unsigned char *need,
+		       unsigned char *end)
 {
-	enum { STEP = 1 << 16 };
+	enum { LEAST = 1 << 14, MOST = 1 << 16 };
 	unsigned char *from = *ready;
+	ptrdiff_t more = need - begin;
 
 	if (need <= from || from >= end)
 		return;
-	*ready = need < end && end - need > STEP ? need + STEP : end;
+	more = more < LEAST ? LEAST : more < MOST ? more : MOST;
+	*ready = need < end && end - need > more ? need + more : end;
 	*ready = (unsigned char *)fl_round_up((uintptr_t)*ready, FL_PAGE);
 	fl_os_advise(from, (size_t)(*ready - from), MADV_POPULATE_WRITE);
 }
@@ -66,11 +70,14 @@ static void make_block_ready(struct fl_ground_block *b, size_t code, size_t data
 {
 	enum { TOLD = 1 << 13 };	/* enough for most bodies; the rest faults */
 	unsigned char *half = b->near.data + b->near.data_bytes / 2;
+	size_t told;
+	const unsigned char *frames = fl_unwind_frames(&b->unwind, &told);
 
-	make_ready(&b->ready[0], b->near.write + b->used + code,
+	make_ready(&b->ready[0], b->near.write, b->near.write + b->used + code,
 		   b->near.write + b->near.code_bytes);
-	make_ready(&b->ready[1], b->near.data + b->data_used + data, half);
-	make_ready(&b->ready[2], b->unwind.next + TOLD, half + b->near.data_bytes / 2);
+	make_ready(&b->ready[1], b->near.data, b->near.data + b->data_used + data, half);
+	make_ready(&b->ready[2], frames, b->unwind.next + TOLD,
+		   half + b->near.data_bytes / 2);
 }
 
 /* At least `code` and `data`; `want` of code if that is more. Places, tables of look-ups and
