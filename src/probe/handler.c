@@ -44,8 +44,15 @@ static struct page *page;		/* the last; W any (C) */
 
 int fl_handler_open(uint32_t max)
 {
+	int err;
+
 	fl_bindings = fl_table_map(max * sizeof *fl_bindings);
-	return fl_bindings ? fl_inside_open() : -ENOMEM;
+	err = fl_bindings ? fl_inside_open() : -ENOMEM;
+	if (err && fl_bindings) {
+		fl_os_unmap(fl_bindings, max * sizeof *fl_bindings);
+		fl_bindings = NULL;
+	}
+	return err;
 }
 
 /* A page in place of `full`, unless another thread was quicker. */

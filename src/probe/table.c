@@ -59,6 +59,46 @@ static void *map_again(void *was, size_t had, size_t n, size_t each)
 	return fl_table_map(n * each);
 }
 
+/* The arrays of a table. */
+struct arrays {
+	struct fl_table t;
+	uintptr_t *asked;
+	uint32_t *function_of;
+};
+
+static void *unmap_new(void *now, const void *was, size_t n)
+{
+	if (!now || now == was)
+		return now;
+	fl_os_unmap(now, n);
+	return NULL;
+}
+
+/* Where there is no room for all of a table, the program gets back what there was: with a limit
+ * to its data (RLIMIT_DATA) it would have none for itself. What an earlier table had stays, as
+ * in map_again(). */
+static void give_back(const struct arrays *was)
+{
+	struct fl_table *t = &fl_table;
+	size_t max = t->max;
+
+	if (t->sites != t->rows)
+		t->sites = unmap_new(t->sites, NULL, max * sizeof *t->sites);
+	t->probes = unmap_new(t->probes, was->t.probes, max * sizeof *t->probes);
+	t->patches = unmap_new(t->patches, was->t.patches, max * sizeof *t->patches);
+	t->switches = unmap_new(t->switches, was->t.switches, max * sizeof *t->switches);
+	for (int i = 0; i < FL_GENERATIONS; i++)
+		t->goals[i] = unmap_new(t->goals[i], was->t.goals[i],
+					max * sizeof *t->goals[i]);
+	t->next = unmap_new(t->next, was->t.next, max * sizeof *t->next);
+	t->functions = unmap_new(t->functions, was->t.functions, max * sizeof *t->functions);
+	t->hash = unmap_new(t->hash, was->t.hash, t->n_hash * sizeof *t->hash);
+	t->known = unmap_new(t->known, NULL, t->max_known * sizeof *t->known);
+	fl_asked = unmap_new(fl_asked, was->asked, max * sizeof *fl_asked);
+	fl_function_of = unmap_new(fl_function_of, was->function_of,
+				   max * sizeof *fl_function_of);
+}
+
 static int open_table(struct fl_region *m)
 {
 	const bool samples = m->session[0].action == FL_ACT_SAMPLE;
@@ -106,11 +146,15 @@ static int open_table(struct fl_region *m)
 /* A thread that unloads modules just now may be at a table that an earlier use has left. */
 int fl_probes_open(struct fl_region *m)
 {
+	struct arrays was;
 	uint64_t signals;
 	int err;
 
 	fl_table_lock(&signals);
+	was = (struct arrays){ fl_table, fl_asked, fl_function_of };
 	err = open_table(m);
+	if (err)
+		give_back(&was);
 	fl_table_unlock(&signals);
 	return err;
 }
