@@ -212,17 +212,19 @@ static int set_size(int fd, uint64_t bytes)
 	return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
 }
 
-/* A page of the reader's own, and the region behind it. */
+/* A page of the reader's own, and the region behind it. What may not be touched is no data for
+ * the kernel, so the region's place is none, of which there may be little (RLIMIT_DATA). */
 static struct fl_region *map_behind_keep(int fd, uint64_t bytes)
 {
-	char *at = fl_os_map(NULL, FL_PAGE + bytes, PROT_READ | PROT_WRITE,
+	char *at = fl_os_map(NULL, FL_PAGE + bytes, PROT_NONE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (fl_is_err(at)) {
 		errno = -(int)(intptr_t)at;
 		return NULL;
 	}
-	if (mmap(at + FL_PAGE, bytes, PROT_READ | PROT_WRITE,
+	if (mprotect(at, FL_PAGE, PROT_READ | PROT_WRITE) < 0 ||
+	    mmap(at + FL_PAGE, bytes, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_NORESERVE | MAP_FIXED, fd, 0) == MAP_FAILED) {
 		munmap(at, FL_PAGE + bytes);
 		return NULL;

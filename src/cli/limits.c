@@ -1,10 +1,11 @@
 /*
- * limits.c - the shared region where the system limits addresses or files; and how
+ * limits.c - the shared region where the system limits addresses, files or data; and how
  * much flick itself keeps of what a program tells.
  *
  * A target's address space is limited as ours is (ulimit -v), and it has the region
  * in it, and some three times the table of sites; and a memory file is a file (ulimit
- * -f). So an eighth of the limit goes to sites, and as much to threads.
+ * -f). So an eighth of the limit goes to sites, and as much to threads. What a target has of
+ * its own of each site is data of its (ulimit -d), so an eighth of that goes to these.
  *
  * Flick keeps modules and sites that it is told of, for which the region has room once
  * and for all. It also keeps names, threads, callers, contexts, open calls and files that
@@ -19,6 +20,7 @@
 
 enum {
 	SITE_BYTES = 4 * sizeof(struct fl_shm_site),
+	OWN_SITE_BYTES = 384,		/* of a site, in the target's table and in ours */
 	MOST_SITES = 1 << 20, MOST_SLOTS = 2048,	/* the defaults of fl_shm_create() */
 	LEAST_COUNTERS = 1 << 16, THREADS = 512,	/* if both can be had */
 	RING_KIB = 512, OWN_BYTES = 36 << 10,		/* of a slot: header, two chunks */
@@ -64,11 +66,14 @@ void fl_limits_fit(struct fl_shm_options *o)
 {
 	uint64_t addresses = limit_of(RLIMIT_AS), files = limit_of(RLIMIT_FSIZE);
 	uint64_t limit = least(addresses, files), share = limit / 8, n;
+	uint64_t sites = least(share / SITE_BYTES, limit_of(RLIMIT_DATA) / 8 / OWN_SITE_BYTES);
 
+	if (!o->max_sites && sites < MOST_SITES)
+		o->max_sites = (uint32_t)sites;
 	if (limit == UINT64_MAX)
 		return;
 	if (!o->max_sites)
-		o->max_sites = (uint32_t)least(share / SITE_BYTES, MOST_SITES);
+		o->max_sites = MOST_SITES;
 	if (fl_shm_counts(o->action, o->rate))
 		o->n_counters = (uint32_t)counters(share, o->max_sites);
 	n = share / slot_bytes(o) + 1;
