@@ -286,6 +286,8 @@ struct fl_launch {
 };
 /* Find program and library and see whether they can work together. 0 or -1, line printed. */
 int fl_launch_check(struct fl_launch *, const char *name);
+/* First of all: signals that flick needs for itself, as the target is to inherit them. */
+void fl_launch_keep_signals(void);
 bool fl_launch_find_library(char out[4096]);
 /* The same where the program runs already. */
 int fl_launch_check_attached(struct fl_launch *, const char *file);

@@ -279,18 +279,20 @@ static int check_environment(const struct fl_launch *l)
 	return check_faults(getenv(FL_FAULT_ENV));
 }
 
-/* What the target inherits for SIGPIPE, which may be to ignore it (nohup, some supervisors):
- * flick itself ignores SIGPIPE from its first session on. */
-static __sighandler_t sigpipe;
+/* What the target inherits for these, which may be to ignore them (nohup, some supervisors).
+ * Flick itself ignores SIGPIPE from its first session on. Of who ignores SIGCHLD the kernel
+ * keeps no child for that to be waited for, neither its status nor its CPU time. */
+static const int kept[] = { SIGPIPE, SIGCHLD };
+static __sighandler_t inherited[ARRAY_LEN(kept)];
 
-static void keep_sigpipe(void)
+void fl_launch_keep_signals(void)
 {
-	static bool is_kept;
 	struct sigaction act;
 
-	if (!is_kept && !sigaction(SIGPIPE, NULL, &act))
-		sigpipe = act.sa_handler;
-	is_kept = true;
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		if (!sigaction(kept[i], NULL, &act))
+			inherited[i] = act.sa_handler;
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static int check_library(struct fl_launch *l)
@@ -319,7 +321,6 @@ int fl_launch_check_attached(struct fl_launch *l, const char *file)
 
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
-	keep_sigpipe();
 	if (check_library(l))
 		return -1;
 	if (!find_program(l->program, name)) {
@@ -427,7 +428,8 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 	char go;
 	int err;
 
-	signal(SIGPIPE, sigpipe);
+	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+		signal(kept[i], inherited[i]);
 	close(b->held[1]);
 	if (l->before && read(b->held[0], &go, 1) != 1)
 		_exit(127);

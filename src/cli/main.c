@@ -154,6 +154,7 @@ int main(int argc, char **argv)
 	struct fl_account account = { .due = false };
 	int status;
 
+	fl_launch_keep_signals();
 	give_threads_stack();
 	status = run(argc, argv, &account);
 

@@ -26,6 +26,20 @@ label="signals:"
 	grep -q '^signal 13 blocked 0 ignored' "$out" || fail "$label SIGPIPE is not ignored"
 ) || exit 1
 
+# Who ignores SIGCHLD is told of no child by the kernel; flick knows the target's status, though.
+label="SIGCHLD:"
+ignoring() {	# PROGRAM [ARGUMENT]...
+	rm -rf "$data"
+	TRUTH_THREADS= run env --ignore-signal=CHLD "$FLICK" record --exit-code $use -o "$data" "$@"
+}
+for use in "-a counts" --follow; do
+	ignoring sh -c 'exit 7'
+	[ "$status" -eq 7 ] || fail "$label status $status"
+	grep -q 'exited with status 7' "$err" || fail "$label its status is not told"
+	ignoring "$work/env"
+	grep -q '^signal 17 blocked 0 ignored' "$out" || fail "$label it is not ignored"
+done
+
 label="LD_PRELOAD:"
 export LD_PRELOAD="$work/preloaded.so"
 same
