@@ -211,7 +211,11 @@ $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 
 $(WITH_POINTS): $(BUILD)/points.a
 $(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
+# Its time is its own.
+$(BUILD)/tests/unit/cli-budget: private LDFLAGS += -Wl,--wrap=fl_os_monotonic_ns
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
+# Whose time is its own.
+$(BUILD)/tests/unit/cli-budget: private TEST_LIBS += -Wl,--wrap=fl_os_monotonic_ns
 $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
