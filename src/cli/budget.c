@@ -589,10 +589,12 @@ static uint64_t calls_of(const struct side *side)
 	return side->was_off && calls == side->counted ? calls + 1 : calls;
 }
 
-/* The error is no more than all the calls. */
+/* The error is no more than all the calls, and no less than what calls_of() makes up. */
 static uint64_t error_of(const struct side *side)
 {
-	return (uint64_t)(least(sqrt(error_squared(side)), side->calls) + 0.5);
+	uint64_t error = (uint64_t)(least(sqrt(error_squared(side)), side->calls) + 0.5);
+
+	return !error && calls_of(side) != side->counted ? 1 : error;
 }
 
 int fl_budget_end(struct fl_session *s)

@@ -293,6 +293,7 @@ static void before_a_wish_is_heeded_counts_are_calls(void **unused)
 	count(HOT, 1000, 0);
 	assert_int_equal(seldom->wish, 1);
 	assert_int_equal(at_last(HOT, "calls"), MANY + 2000 + ABOUT);
+	assert_int_equal(at_last(HOT, "calls_error"), ABOUT);
 }
 
 /* One each two nanoseconds holds a program up for nearly half of a window. */
