@@ -44,11 +44,14 @@ static struct page *page;		/* the last; W any (C) */
 
 int fl_handler_open(uint32_t max)
 {
+	static uint32_t had;
+	void *was = fl_bindings;
 	int err;
 
-	fl_bindings = fl_table_map(max * sizeof *fl_bindings);
+	fl_bindings = fl_table_map_again(was, had, max, sizeof *fl_bindings);
+	had = max;
 	err = fl_bindings ? fl_inside_open() : -ENOMEM;
-	if (err && fl_bindings) {
+	if (err && fl_bindings && fl_bindings != was) {
 		fl_os_unmap(fl_bindings, max * sizeof *fl_bindings);
 		fl_bindings = NULL;
 	}

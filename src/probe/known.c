@@ -238,9 +238,10 @@ void fl_known_each_unseen(void (*forget)(struct fl_known *))
 int fl_known_open(void)
 {
 	struct fl_table *t = &fl_table;
+	uint32_t n = 4 * t->shm->max_modules;
 
 	t->live = NONE;
-	t->max_known = 4 * t->shm->max_modules;
-	t->known = fl_table_map(t->max_known * sizeof *t->known);
+	t->known = fl_table_map_again(t->known, t->max_known, n, sizeof *t->known);
+	t->max_known = n;
 	return t->known ? 0 : -ENOMEM;
 }

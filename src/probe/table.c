@@ -49,10 +49,10 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
-/* Memory that an earlier table had, emptied; or new memory. Nobody is told of a probe of the
+/* Nobody is told of a probe of the
  * earlier table any more, but a thread may still be on its way out of glue, with a number. So
  * the memory is not unmapped, and a program that is recorded a hundred times has one table. */
-static void *map_again(void *was, size_t had, size_t n, size_t each)
+void *fl_table_map_again(void *was, size_t had, size_t n, size_t each)
 {
 	if (was && had == n && !fl_os_advise(was, n * each, MADV_DONTNEED))
 		return was;
@@ -76,8 +76,8 @@ static void *unmap_new(void *now, const void *was, size_t n)
 
 /* Where there is no room for all of a table, the program gets back what there was: with a limit
  * to its data (RLIMIT_DATA) it would have none for itself. What an earlier table had stays, as
- * in map_again(). */
-static void give_back(const struct arrays *was)
+ * in fl_table_map_again(). */
+static int give_back(const struct arrays *was, int err)
 {
 	struct fl_table *t = &fl_table;
 	size_t max = t->max;
@@ -93,10 +93,11 @@ static void give_back(const struct arrays *was)
 	t->next = unmap_new(t->next, was->t.next, max * sizeof *t->next);
 	t->functions = unmap_new(t->functions, was->t.functions, max * sizeof *t->functions);
 	t->hash = unmap_new(t->hash, was->t.hash, t->n_hash * sizeof *t->hash);
-	t->known = unmap_new(t->known, NULL, t->max_known * sizeof *t->known);
+	t->known = unmap_new(t->known, was->t.known, t->max_known * sizeof *t->known);
 	fl_asked = unmap_new(fl_asked, was->asked, max * sizeof *fl_asked);
 	fl_function_of = unmap_new(fl_function_of, was->function_of,
 				   max * sizeof *fl_function_of);
+	return err;
 }
 
 static int open_table(struct fl_region *m)
@@ -104,34 +105,37 @@ static int open_table(struct fl_region *m)
 	const bool samples = m->session[0].action == FL_ACT_SAMPLE;
 	size_t max = m->max_sites, had = fl_table.max;
 	struct fl_table *t = &fl_table;
+	const struct arrays old = { *t, fl_asked, fl_function_of };
 	const struct fl_table was = *t;
+	int err;
 
 	fl_obj_unlist(&t->modules);
 	*t = (struct fl_table){
 		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
 		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE, .max = m->max_sites,
 		.handles = FL_SESSION, .joint = had == max ? was.joint : NULL,
+		.known = was.known, .max_known = was.max_known,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
-	t->probes = map_again(was.probes, had, max, sizeof *t->probes);
-	t->patches = map_again(was.patches, had, max, sizeof *t->patches);
-	t->switches = map_again(was.switches, had, max, sizeof *t->switches);
+	t->probes = fl_table_map_again(was.probes, had, max, sizeof *t->probes);
+	t->patches = fl_table_map_again(was.patches, had, max, sizeof *t->patches);
+	t->switches = fl_table_map_again(was.switches, had, max, sizeof *t->switches);
 	for (int i = 0; i < FL_GENERATIONS; i++)
-		t->goals[i] = map_again(was.goals[i], had, max, sizeof *t->goals[i]);
-	t->next = map_again(was.next, had, max, sizeof *t->next);
-	t->functions = map_again(was.functions, had, max, sizeof *t->functions);
-	t->hash = map_again(was.hash, was.n_hash, t->n_hash, sizeof *t->hash);
-	fl_asked = map_again(fl_asked, had, max, sizeof *fl_asked);
-	fl_function_of = map_again(fl_function_of, had, max, sizeof *fl_function_of);
+		t->goals[i] = fl_table_map_again(was.goals[i], had, max, sizeof *t->goals[i]);
+	t->next = fl_table_map_again(was.next, had, max, sizeof *t->next);
+	t->functions = fl_table_map_again(was.functions, had, max, sizeof *t->functions);
+	t->hash = fl_table_map_again(was.hash, was.n_hash, t->n_hash, sizeof *t->hash);
+	fl_asked = fl_table_map_again(fl_asked, had, max, sizeof *fl_asked);
+	fl_function_of = fl_table_map_again(fl_function_of, had, max, sizeof *fl_function_of);
 	t->in_force = t->goals[0];
 	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->goals[0] ||
 	    !t->goals[1] || !t->next || !t->functions || !t->hash || fl_known_open() ||
 	    !fl_asked || !fl_function_of)
-		return -ENOMEM;
+		return give_back(&old, -ENOMEM);
 	fl_places_open();
 	fl_probe_routines_open();
 	fl_switches_open();
@@ -140,21 +144,18 @@ static int open_table(struct fl_region *m)
 	if (samples)
 		fl_sample_open();
 	fl_windows_open();
-	return fl_handler_open(m->max_sites);
+	err = fl_handler_open(m->max_sites);
+	return err ? give_back(&old, err) : 0;
 }
 
 /* A thread that unloads modules just now may be at a table that an earlier use has left. */
 int fl_probes_open(struct fl_region *m)
 {
-	struct arrays was;
 	uint64_t signals;
 	int err;
 
 	fl_table_lock(&signals);
-	was = (struct arrays){ fl_table, fl_asked, fl_function_of };
 	err = open_table(m);
-	if (err)
-		give_back(&was);
 	fl_table_unlock(&signals);
 	return err;
 }

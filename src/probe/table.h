@@ -146,6 +146,8 @@ bool fl_table_is_cut(void);
 
 /* Zeroed memory of which most is never touched, left out of core files; or NULL. */
 void *fl_table_map(size_t bytes);
+/* `n` of these, zeroed: what an earlier table had for `had` of them, if that is as much. */
+void *fl_table_map_again(void *was, size_t had, size_t n, size_t each);
 /* There was no room for something: the reader will say so. */
 void fl_table_leave_out(enum fl_left);
 /* Append a probe for `site`; NULL when the table is full. */

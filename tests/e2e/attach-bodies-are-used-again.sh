@@ -18,6 +18,11 @@ code_kib() {
 		END { print n }' /proc/$pid/smaps
 }
 
+# Of what the kernel counts as data, touched or not: ulimit -d, and where memory is not overcommitted.
+data_kib() {
+	awk '/^VmData:/ { print $2 }' /proc/$pid/status
+}
+
 is_right() {
 	sql "select name, calls from $(rows counts)" >"$work/got"
 	awk '{ n[$1] = $2 } END { exit !(n["work"] > 100 && n["leaf"] > 9.9 * n["work"] - 100 &&
@@ -36,6 +41,7 @@ label="the first:"
 for=0.2 attach -a counts -P '*!*'
 is_right
 before=$(kib)
+data_before=$(data_kib)
 code=$(code_kib)
 for i in 2 3 4; do
 	label="attach $i:"
@@ -46,6 +52,8 @@ for i in 2 3 4; do
 done
 after=$(kib)
 [ $((after - before)) -lt 1500 ] || fail "three more take $((after - before)) KiB"
+more=$(($(data_kib) - data_before))
+[ $more -lt 5000 ] || fail "three more have $more KiB of data"
 
 # Others are wanted, then exits as well, then entries alone, as at first.
 label="entries of one:"
