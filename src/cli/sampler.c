@@ -282,7 +282,8 @@ static bool where_stands(void *arg, uint64_t at, struct fl_stack_code *code)
 	behind = of->s->originals ? code_behind(of->process, at, map) : map;
 	*code = (struct fl_stack_code){ .is_made = is_made(of->s, map, behind, at) };
 	if (behind && !code->is_made)
-		*code = (struct fl_stack_code){ behind->path, behind->lo, behind->offset, false };
+		*code = (struct fl_stack_code){ .path = behind->path, .lo = behind->lo,
+						.offset = behind->offset };
 	return behind && behind == map;
 }
 

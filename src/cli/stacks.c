@@ -10,10 +10,11 @@
  * Second bodies have such tables of their own (body-tables.c). Where these cannot be had any
  * more, because the process has ended, the caller is not known.
  *
- * Code that a program has made has no tables. Its frames are linked by the frame pointer, mostly,
- * as a runtime walks its own stacks, and so are those of assembly in a file through which such
- * code is called, of which no table tells. A function that has made no frame yet hides who
- * called it. Where the register holds something else it leads to no code, and the walk ends.
+ * Code that a program has made has no tables. Its frames are linked by the frame pointer,
+ * mostly, as a runtime walks its own stacks, and so are those of assembly in a file through
+ * which such code is called, of which no table tells. A function that has made no frame yet
+ * hides who called it. Where the register holds something else it leads to no code, and the
+ * walk ends.
  *
  * What the target writes is read as it stands: tables may lie, and a stack may hold anything. A
  * walk goes up the stack, and no further than what was copied. A program may have tables that

@@ -203,7 +203,7 @@ static void tell_part(struct pieces *p, uint32_t part)
 }
 
 /* plan-entry.c's landings follow their steps: there is nothing in between. */
-static void tell_steps(struct pieces *p, const struct fl_item *i)
+static void note_steps(struct pieces *p, const struct fl_item *i)
 {
 	struct fl_unwind_piece *of = &p->of[p->n];
 
@@ -227,7 +227,7 @@ static void tell_landings(struct pieces *p, uint32_t part)
 		if (fl_plan_step(plan, i)->part != part)
 			break;
 		if (i->kind == FL_ITEM_LANDINGS)
-			tell_steps(p, i);
+			note_steps(p, i);
 		if (i->kind == FL_ITEM_ASIDE)
 			tell_aside(p, i);
 		if (i->kind == FL_ITEM_PATH)

@@ -49,9 +49,9 @@ void *fl_table_map(size_t n)
 	return p;
 }
 
-/* Nobody is told of a probe of the
- * earlier table any more, but a thread may still be on its way out of glue, with a number. So
- * the memory is not unmapped, and a program that is recorded a hundred times has one table. */
+/* Nobody is told of a probe of the earlier table any more, but a thread may still be on its way
+ * out of glue, with a number. So the memory is not unmapped, and a program that is recorded a
+ * hundred times has one table. */
 void *fl_table_map_again(void *was, size_t had, size_t n, size_t each)
 {
 	if (was && had == n && !fl_os_advise(was, n * each, MADV_DONTNEED))
@@ -105,37 +105,36 @@ static int open_table(struct fl_region *m)
 	const bool samples = m->session[0].action == FL_ACT_SAMPLE;
 	size_t max = m->max_sites, had = fl_table.max;
 	struct fl_table *t = &fl_table;
-	const struct arrays old = { *t, fl_asked, fl_function_of };
-	const struct fl_table was = *t;
+	const struct arrays was = { *t, fl_asked, fl_function_of };
 	int err;
 
 	fl_obj_unlist(&t->modules);
 	*t = (struct fl_table){
 		.shm = m, .session = &m->session[0], .rows = fl_shm_sites(m),
 		.virtuals = FL_NO_PROBE, .unarmed = FL_NO_PROBE, .max = m->max_sites,
-		.handles = FL_SESSION, .joint = had == max ? was.joint : NULL,
-		.known = was.known, .max_known = was.max_known,
+		.handles = FL_SESSION, .joint = had == max ? was.t.joint : NULL,
+		.known = was.t.known, .max_known = was.t.max_known,
 	};
 	t->n = m->n_sites;		/* of earlier images, other processes */
 	t->sites = m->follow ? fl_table_map(max * sizeof *t->sites) : t->rows;
 	t->n_hash = 2;
 	while (t->n_hash < 2 * max)
 		t->n_hash *= 2;
-	t->probes = fl_table_map_again(was.probes, had, max, sizeof *t->probes);
-	t->patches = fl_table_map_again(was.patches, had, max, sizeof *t->patches);
-	t->switches = fl_table_map_again(was.switches, had, max, sizeof *t->switches);
+	t->probes = fl_table_map_again(was.t.probes, had, max, sizeof *t->probes);
+	t->patches = fl_table_map_again(was.t.patches, had, max, sizeof *t->patches);
+	t->switches = fl_table_map_again(was.t.switches, had, max, sizeof *t->switches);
 	for (int i = 0; i < FL_GENERATIONS; i++)
-		t->goals[i] = fl_table_map_again(was.goals[i], had, max, sizeof *t->goals[i]);
-	t->next = fl_table_map_again(was.next, had, max, sizeof *t->next);
-	t->functions = fl_table_map_again(was.functions, had, max, sizeof *t->functions);
-	t->hash = fl_table_map_again(was.hash, was.n_hash, t->n_hash, sizeof *t->hash);
+		t->goals[i] = fl_table_map_again(was.t.goals[i], had, max, sizeof *t->goals[i]);
+	t->next = fl_table_map_again(was.t.next, had, max, sizeof *t->next);
+	t->functions = fl_table_map_again(was.t.functions, had, max, sizeof *t->functions);
+	t->hash = fl_table_map_again(was.t.hash, was.t.n_hash, t->n_hash, sizeof *t->hash);
 	fl_asked = fl_table_map_again(fl_asked, had, max, sizeof *fl_asked);
 	fl_function_of = fl_table_map_again(fl_function_of, had, max, sizeof *fl_function_of);
 	t->in_force = t->goals[0];
 	if (!t->sites || !t->probes || !t->patches || !t->switches || !t->goals[0] ||
 	    !t->goals[1] || !t->next || !t->functions || !t->hash || fl_known_open() ||
 	    !fl_asked || !fl_function_of)
-		return give_back(&old, -ENOMEM);
+		return give_back(&was, -ENOMEM);
 	fl_places_open();
 	fl_probe_routines_open();
 	fl_switches_open();
@@ -145,7 +144,7 @@ static int open_table(struct fl_region *m)
 		fl_sample_open();
 	fl_windows_open();
 	err = fl_handler_open(m->max_sites);
-	return err ? give_back(&old, err) : 0;
+	return err ? give_back(&was, err) : 0;
 }
 
 /* A thread that unloads modules just now may be at a table that an earlier use has left. */
