@@ -17,22 +17,25 @@ enum { HEAD = 8, ROWS = 256 };
 static void write_piece(const struct fl_module *m, const uint8_t *head, uintptr_t fde)
 {
 	static struct fl_unwind_row rows[ROWS];
+	static struct fl_shape_step steps[ROWS];	/* landings have these, and no rows */
 	size_t room = head[4] | head[5] << 8;
 	unsigned char *to = malloc(room + 1);	/* exactly: what is written behind it is seen */
 	struct fl_out o = { .p = to, .end = to + room };
-	struct fl_unwind_piece p = { .fde = fde, .rows = rows,
+	struct fl_unwind_piece p = { .fde = fde, .rows = rows, .steps = steps,
 				     .kind = (enum fl_piece_kind)(head[6] % 3) };
 	struct fl_unwind_body body = { .m = m, .pieces = &p, .n = 1 };
 	struct fl_fde f = { 0 };
 
 	if (!fl_fde_read(&f, m, fde))
 		goto out;
-	for (uint32_t i = 0; i < head[2] && i * head[3] / 2 < f.end - f.start; i++)
+	for (uint32_t i = 0; i < head[2] && i * head[3] / 2 < f.end - f.start; i++) {
+		steps[p.n].at = f.start + i * head[3] / 2;
 		rows[p.n++] = (struct fl_unwind_row){ f.start + i * head[3] / 2, i * 3,
 						      i % 7 == 3 ? 136 : 0,
 						      i % 5 == 2 ? 9 : 0 };
+	}
 	p.start = (uintptr_t)to + 4096;
-	p.end = p.start + p.n * 3u;
+	p.end = p.start + p.n * (p.kind == FL_PIECE_LANDINGS ? FL_ARCH_LANDED_BYTES : 3u);
 	fl_cie_write(&o, &f);
 	fl_fde_write(&o, &f, &body, &p, to);
 	if (o.p > o.end || o.end != to + room)
