@@ -54,22 +54,6 @@ static FILE *open_map(int32_t pid)
 	return f;
 }
 
-/* The first place of `n` that is not below `address`. */
-static size_t first_from(const struct fl_made_place *places, size_t n, uint64_t address)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t middle = lo + (hi - lo) / 2;
-
-		if (places[middle].address < address)
-			lo = middle + 1;
-		else
-			hi = middle;
-	}
-	return lo;
-}
-
 /* A line is `BEGIN BYTES NAME`, both numbers hexadecimal. */
 static int name_by_line(struct fl_made_place *places, size_t n, const char *line)
 {
@@ -78,7 +62,7 @@ static int name_by_line(struct fl_made_place *places, size_t n, const char *line
 
 	if (end == line || name == end || *name != ' ' || !name[1])
 		return 0;
-	for (size_t i = first_from(places, n, begin);
+	for (size_t i = begin ? fl_rows_from(places, n, sizeof(*places), begin - 1) : 0;
 	     i < n && places[i].address - begin < bytes; i++) {
 		free(places[i].name);
 		places[i].name = strdup(name + 1);

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct fl_made_place {
-	uint64_t address;
+	uint64_t address;		/* first: places are rows for fl_rows_from() */
 	int32_t pid;
 	uint32_t of;			/* the caller's */
 	char *name;			/* W fl_made_name(), from malloc(); as it was: none */
