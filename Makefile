@@ -211,10 +211,8 @@ $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 
 $(WITH_POINTS): $(BUILD)/points.a
 $(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
-# Its time is its own.
-$(BUILD)/tests/unit/cli-budget: private LDFLAGS += -Wl,--wrap=fl_os_monotonic_ns
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
-# Whose time is its own.
+# Its time is its own.
 $(BUILD)/tests/unit/cli-budget: private TEST_LIBS += -Wl,--wrap=fl_os_monotonic_ns
 $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
@@ -332,9 +330,9 @@ e2e-built: all $(BUILD)/tested.a $(KILLER) $(READER_KILLER)
 run-check-a64-e2e: all cross-e2e-built
 	@BUILD=$(BUILD) CC="$(CC)" tests/aarch64/e2e
 # Tests of the gate that look there at a part of a matrix, and here at all of it.
-MATRICES := $(filter $(SCRIPTS),$(shell grep -lE \
-	'every [0-9] |further |WHOLE|/sweep"' $(SCRIPTS))) \
-	$(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'stride.[0-9]' tests/unit/*.c))
+MATRICES := $(if $(filter run-torture,$(MAKECMDGOALS)),\
+	$(shell grep -lE 'every [0-9] |further |WHOLE|/sweep"' $(SCRIPTS)) \
+	$(patsubst %.c,$(BUILD)/%,$(shell grep -lE 'stride.[0-9]' tests/unit/*.c)))
 run-torture: all $(MATRICES) $(TORTURE) $(FUZZ) $(A64_TEST) $(BUILD)/tests/unit/build
 	@FLICK_TORTURE=long WHOLE=yes $(RUN) $(TORTURE) $(A64_TEST) $(FUZZ) \
 		$(call scripts,torture) $(MATRICES)

@@ -22,10 +22,7 @@ all_counted "-a counts --buffer 8" 1
 all_counted "--rate=10% -a counts" 20
 
 label="ulimit -v:"
-rm -rf "$data"
-(ulimit -v 1000000; exec timeout 60 "$FLICK" record -a counts -o "$data" -- \
-	"$work/wide-counts" 1) >"$out" 2>"$err" </dev/null
-status=$?
+record_below "-v 1000000" -a counts -- "$work/wide-counts" 1
 succeeded 3
 conserved
 grep -q '^flick: 8928 events lost: no counter free' "$err" || fail "$label loss is not told"

@@ -14,20 +14,14 @@ data_of() {
 
 check() {
 	label="$1:"
-	rm -rf "$data"
-	(ulimit -d 300000; exec timeout 60 "$FLICK" record $1 -o "$data" -- \
-		"$work/threads" 3 20000) >"$out" 2>"$err" </dev/null
-	status=$?
+	record_below "-d 300000" $1 -- "$work/threads" 3 20000
 	accounted "$2"
 }
 exhaustively check
 
 for use in "" --all --follow "-a paths"; do
 	label="a quarter ${use:-sampled}:"
-	rm -rf "$data"
-	(ulimit -d 300000; exec timeout 60 "$FLICK" record $use -o "$data" -- \
-		cat /proc/self/status) >"$out" 2>"$err" </dev/null
-	status=$?
+	record_below "-d 300000" $use -- cat /proc/self/status
 	succeeded
 	[ "$(data_of)" -lt 75000 ] || fail "$label flick has $(data_of) KiB of 300000"
 done

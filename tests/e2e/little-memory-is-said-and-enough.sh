@@ -10,10 +10,7 @@ target threads -O2 $sites
 
 check() {
 	label="$1:"
-	rm -rf "$data"
-	(ulimit -v 1000000; exec timeout 60 "$FLICK" record $1 -o "$data" -- \
-		"$work/threads" 3 20000) >"$out" 2>"$err" </dev/null
-	status=$?
+	record_below "-v 1000000" $1 -- "$work/threads" 3 20000
 	accounted "$2"
 	one_line_error 0 'ulimit .*threads at a time'
 }
@@ -55,10 +52,7 @@ done
 target many-alive -O2 $sites
 for use in "" --all; do
 	label="many threads ${use:-sampled}:"
-	rm -rf "$data"
-	(ulimit -v 300000; exec timeout 60 "$FLICK" record $use -o "$data" -- \
-		"$work/many-alive" 200) >"$out" 2>"$err" </dev/null
-	status=$?
+	record_below "-v 300000" $use -- "$work/many-alive" 200
 	succeeded 3
 	conserved
 	[ "$(sql "select sum(lost_slot) from threads")" -gt 0 ] || fail "$label nothing lost"
