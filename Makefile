@@ -58,7 +58,7 @@ config.mk: configure
 # ---- what is compiled ------------------------------------------------------
 
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
-READER_DIRS = analysis report trial trial/$(ARCH) cli
+READER_DIRS = perf analysis report trial trial/$(ARCH) cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
 ALONE := src/base/bytes.c
@@ -79,7 +79,7 @@ READER := $(call objects,reader,$(READER_SRC))
 READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
 TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
-POINTED := $(READER_ONLY) src/cli/perf-threads.c $(shell grep -lsw FL_POINT src/analysis/*.c)
+POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c src/perf/*.c)
 POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
 	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
 
@@ -232,7 +232,7 @@ OTHER_FLAGS = $(STRICT) -Werror -O2 -Isrc -Iinclude -Itests/cross -Itests/unit -
 	-DFLICK_$n='""')
 OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency \
 	analysis-stack attach base-err base-pattern bytes channel-reader \
-	cli-afford cli-clock cli-own cli-preempt report-diff report-names
+	cli-afford cli-clock cli-own perf-preempt report-diff report-names
 OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
 	$(call sources,arch/$(OTHER))
 OTHER_OBJ := $(call objects,other,$(OTHER_SRC))
@@ -294,9 +294,7 @@ FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
-	report) src/cli/functions.c src/cli/originals.c src/cli/lines.c src/cli/kept.c \
-	src/cli/cfi.c src/cli/cfi-check.c src/cli/headers.c \
-	src/cli/ctl.c
+	report perf) src/cli/functions.c src/cli/lines.c src/cli/kept.c src/cli/ctl.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))
 $(BUILD)/fuzz/%.o: src/%.c config.mk

@@ -25,7 +25,7 @@
  *		   block is not its own.
  *		2. Rows have no `lo` at first, nor when they are freed. By (F) and (C) a thread
  *		   that claims a block finds what was written when the block was freed.
- *		3. See cli/originals.c: the kernel tells that an image has ended, or another
+ *		3. See perf/originals.c: the kernel tells that an image has ended, or another
  *		   image of the process does.
  * FAILURE	A process that is killed leaves the block to the reader, wherever that happens:
  *		the owner is known before any row. A row without `lo` is nobody's. A process
@@ -82,7 +82,7 @@ static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 		return false;
 	/* ordering: none, a block that is claimed then is counted again */
 	__atomic_fetch_add(&m->body_claims, 1, __ATOMIC_RELAXED);
-	/* (C) pairs with (F) in cli/originals.c; and (C) pairs with (M) */
+	/* (C) pairs with (F) in perf/originals.c; and (C) pairs with (M) */
 	while (i < m->n_body_blocks &&
 	       (load_relaxed(&block_of(m, i)->owner) ||
 		!__atomic_compare_exchange_n(&block_of(m, i)->owner, &nobody, owner, false,
@@ -95,7 +95,7 @@ static bool claim_block(struct fl_channel *c, uint64_t owner, uint32_t had)
 		return false;
 	}
 	FL_POINT("body.claimed");
-	/* (L) pairs with (K) in cli/originals.c: a reader that sees the count sees the owner */
+	/* (L) pairs with (K) in perf/originals.c: who sees the count sees the owner */
 	__atomic_fetch_add(&m->body_claims, 1, __ATOMIC_RELEASE);
 	if (!__atomic_compare_exchange_n(&c->bodies, &had, i, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
@@ -129,7 +129,7 @@ void fl_body_put(struct fl_channel *c, uint32_t image, const struct fl_body_row 
 	r->bytes = body->bytes;
 	r->pid = body->pid;
 	FL_POINT("body.written");
-	/* (A) pairs with (B) in cli/originals.c: a reader that sees where the body is sees
+	/* (A) pairs with (B) in perf/originals.c: a reader that sees where the body is sees
 	 * whose it is; and (A) pairs with (U) in other.c */
 	store_release(&r->lo, body->lo);
 }

@@ -25,7 +25,6 @@
 #include "cli/budget-state.h"
 #include "cli/change.h"
 #include "cli/recent.h"
-#include "cli/sampler.h"
 #include "os/os.h"
 
 #define LOOK_NS 100000000ull		/* between looks, except the first ones */

@@ -11,8 +11,8 @@
 
 #include "analysis/analysis.h"
 #include "channel/channel.h"
-#include "cli/originals.h"
 #include "obj/obj.h"
+#include "perf/perf.h"
 #include "report/report.h"
 #include "site/site.h"
 
@@ -453,7 +453,7 @@ struct fl_session {
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
 	struct fl_instant go, drained;	/* it was first let go; all is read */
-	struct fl_originals originals;	/* of the target's functions */
+	struct fl_originals *originals;	/* of the target's functions */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_preempt *preempt;	/* NULL: nothing tells of it, or nobody asks */
 	struct fl_budget *budget;	/* NULL: functions are not sampled */

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/sampler.h"
 #include "os/os.h"
 #include "patch/patch.h"
 

@@ -5,7 +5,6 @@
 #ifndef FL_CONTEXTS_H
 #define FL_CONTEXTS_H
 
-#include "cli/chains.h"
 #include "cli/profile.h"
 
 /* A context is a function as called from the context above. */

@@ -15,8 +15,6 @@
 #include "cli/bare.h"
 #include "cli/cli.h"
 #include "cli/contexts.h"
-#include "cli/preempt.h"
-#include "cli/sampler.h"
 #include "cli/trigger.h"
 #include "os/os.h"
 #include "site/site.h"

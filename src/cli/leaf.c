@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "cli/headers.h"
+#include "cli/leaf.h"
+#include "obj/obj.h"
 #include "report/report.h"
 
 enum { MOST_BYTES = 1 << 14 };

@@ -11,7 +11,6 @@
  */
 #include <stdlib.h>
 
-#include "cli/chains.h"
 #include "cli/contexts.h"
 #include "cli/nested.h"
 

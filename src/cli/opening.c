@@ -11,8 +11,6 @@
  * used when the agent began is the program's; the rest is the agent's work.
  */
 #include "cli/cli.h"
-#include "cli/preempt.h"
-#include "cli/sampler.h"
 #include "os/os.h"
 
 static void *open_events(void *arg)

@@ -20,7 +20,6 @@
 
 #include "arch/arch.h"
 #include "cli/cli.h"
-#include "cli/sampler.h"
 #include "patch/patch.h"
 #include "probe/probe.h"
 

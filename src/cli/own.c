@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/mapped.h"
 #include "cli/own.h"
 
 /* Processes of a process tree have their glue at the same places, mostly. */

@@ -5,7 +5,6 @@
 #define FL_OWN_H
 
 #include "cli/cli.h"
-#include "cli/sampler.h"
 
 /* Zeros: nobody has looked yet. */
 struct fl_own {

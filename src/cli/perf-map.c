@@ -72,8 +72,8 @@ void fl_perf_map_write(struct fl_session *s)
 		fl_say("cannot write %s: %s", path, fl_reason(-errno));
 		return;
 	}
-	fl_originals_look(&s->originals);
-	fl_originals_each(&s->originals, s->pid, put_body, &p);
+	fl_originals_look(s->originals);
+	fl_originals_each(s->originals, s->pid, put_body, &p);
 	bad = ferror(p.to);
 	if (fclose(p.to) || bad)
 		fl_say("cannot write %s: %s", path, fl_reason(-errno));

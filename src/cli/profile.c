@@ -15,7 +15,6 @@
 #include "cli/bare.h"
 #include "cli/change.h"
 #include "cli/made.h"
-#include "cli/mapped.h"
 #include "cli/own.h"
 #include "cli/profile.h"
 #include "os/os.h"

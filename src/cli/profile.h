@@ -5,9 +5,7 @@
 #define FL_PROFILE_H
 
 #include "cli/cli.h"
-#include "cli/headers.h"
 #include "cli/inner.h"
-#include "cli/sampler.h"
 
 /* How long threads were there, and which of them called what (lives.c). */
 struct fl_lives {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "cli/profile.h"
-#include "cli/mapped.h"
 
 static const struct flick_column columns[] = {
 	{ "program", FLICK_COL_TEXT },

@@ -12,7 +12,6 @@
 
 #include "cli/budget.h"
 #include "cli/cli.h"
-#include "cli/preempt.h"
 #include "cli/trigger.h"
 #include "os/os.h"
 

@@ -17,8 +17,6 @@
 #include "cli/change.h"
 #include "cli/ctl.h"
 #include "cli/cli.h"
-#include "cli/preempt.h"
-#include "cli/sampler.h"
 #include "cli/trigger.h"
 #include "os/os.h"
 
@@ -74,17 +72,18 @@ static int open_all(struct fl_session *s)
 		return -1;
 	err = fl_functions_open(&s->functions, s->shm);
 	if (!err)
+		err = fl_originals_open(&s->originals, s->shm);
+	if (!err)
 		err = fl_readers_open(s);
 	if (err) {
 		fl_say("cannot start: %s", fl_reason(err));
 		return err;
 	}
-	fl_originals_open(&s->originals, s->shm);
 	if (s->attached ? fl_sampler_open_of(&s->sampler, (int)s->o->pid, what) :
 			  fl_sampler_open(&s->sampler, what))
 		s->sampler = NULL;
 	else
-		fl_sampler_originals(s->sampler, &s->originals);
+		fl_sampler_originals(s->sampler, s->originals);
 	fl_found_open(s);
 	fl_lines_open(s);
 	if (fl_change_open(s))
@@ -410,7 +409,7 @@ void fl_session_close(struct fl_session *s)
 	fl_trigger_close(s);
 	fl_opening_end(s);
 	fl_sampler_close(s->sampler);
-	fl_originals_close(&s->originals);
+	fl_originals_close(s->originals);
 	fl_preempt_close(s->preempt);
 	fl_budget_close(s->budget);
 	fl_found_close(s);

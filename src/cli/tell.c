@@ -157,7 +157,7 @@ static void tell_left_out(const struct fl_session *s)
 	if (s->shm->left_out & FL_LEFT_BODIES)
 		fl_say("there was room for %u bodies of functions at a time: time in others "
 		       "counts as flick's; --sites=N makes room",
-		       s->originals.n_told * s->originals.n_rows);
+		       fl_originals_room(s->originals));
 }
 
 /* XRay's runtime writes code, for one. A count may have the same site several times. */

@@ -4,7 +4,7 @@
  * To look at the clock twice takes longer than a short call; and work that a core does beside
  * other calls, it does behind a timed one. So a timed call of some nanoseconds is several times
  * as long as others, and no constant takes that out. A sample of the program counter changes no
- * call, and its thread's stack tells in whose calls it stood (stacks.c). The part of the
+ * call, and its thread's stack tells in whose calls it stood (perf/stacks.c). The part of the
  * program's samples that have a function in their chain, counted once however often it is
  * there, is the part of CPU time that the function and what it called had.
  *
@@ -21,9 +21,8 @@
 #include <stdlib.h>
 
 #include "cli/bare.h"
-#include "cli/chains.h"
 #include "cli/contexts.h"
-#include "cli/gone.h"
+#include "cli/leaf.h"
 #include "cli/nested.h"
 #include "cli/profile.h"
 

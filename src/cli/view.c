@@ -7,7 +7,6 @@
 #include <stdio.h>
 
 #include "cli/cli.h"
-#include "cli/preempt.h"
 
 static const char *name_of(const void *owner, uint32_t function)
 {
@@ -32,7 +31,7 @@ static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi
 	struct fl_session *s = (struct fl_session *)owner;
 	const struct fl_shm_module *m;
 
-	at = fl_originals_at(&s->originals, s->pid, at);
+	at = fl_originals_at(s->originals, s->pid, at);
 	m = fl_session_module_at(s, at);
 	if (!m || !fl_symbols_range(s->functions.symbols, m->path, at - m->base, lo, hi))
 		return false;

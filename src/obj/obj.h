@@ -28,6 +28,23 @@ void fl_obj_close(struct fl_obj *);
  * and nobody else may write it. Returns a descriptor, -errno or FLE_NOTELF. */
 int fl_obj_open_plain(const char *path, uint64_t *bytes, bool *is_own);
 
+/* READER: the headers of a file that is its owner's to change: copies, and the file stays open
+ * (headers.c). */
+enum { FL_HEADERS_MOST = 64 };
+struct fl_headers {
+	Elf64_Ehdr eh;
+	Elf64_Phdr ph[FL_HEADERS_MOST];		/* eh.e_phnum, checked */
+};
+/* A descriptor of the file, which the caller closes; -1: it is no ELF file, or `path` is the
+ * name of a mapping of no file. */
+int fl_headers_open(struct fl_headers *, const char *path);
+bool fl_headers_read(int fd, void *to, uint64_t offset, size_t n);
+/* A place in the file as an ELF address, and the other way round, with how many bytes follow.
+ * False: it is in nothing that is loaded. */
+bool fl_headers_address(const Elf64_Phdr *, size_t n, uint64_t offset, uint64_t *at);
+bool fl_headers_offset(const struct fl_headers *, uint64_t at, uint64_t *offset,
+		       uint64_t *left);
+
 /* The section called `name`; false when it is absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "fuzz.h"
-#include "cli/cfi.h"
+#include "perf/cfi.h"
 
 static void check_rule(const struct fl_cfi_rule *r)
 {

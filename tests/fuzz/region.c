@@ -14,6 +14,7 @@
 #include "channel/channel.h"
 #include "cli/cli.h"
 #include "fuzz.h"
+#include "perf/originals.h"
 
 enum { SITES = 256, SLOTS = 3 };
 
@@ -31,7 +32,7 @@ static struct fl_view view;
 static uint64_t slots_at, slot_bytes;	/* as they were, like these: */
 static struct fl_shm_site *sites;
 static struct fl_shm_module *modules;
-static struct fl_originals bodies;
+static struct fl_originals *bodies;
 static struct fl_body_row *body_rows;
 static struct fl_body_block *body_blocks;
 static uint32_t is_over, seed;
@@ -145,9 +146,9 @@ static void act(struct stroke s)
 	}
 	look(s.how);
 	if (s.how & 128)
-		fl_originals_turn(&bodies, UINT64_MAX);
+		fl_originals_turn(bodies, UINT64_MAX);
 	if (s.how & 16)
-		fl_originals_at(&bodies, (int32_t)s.value, (uint64_t)s.at << 4);
+		fl_originals_at(bodies, (int32_t)s.value, (uint64_t)s.at << 4);
 }
 
 static int open_all(uint8_t mode)
@@ -174,11 +175,10 @@ static int open_all(uint8_t mode)
 	modules = fl_shm_modules(m);
 	body_rows = fl_shm_bodies(m);
 	body_blocks = fl_shm_body_blocks(m);
-	fl_originals_open(&bodies, m);
 	view = (struct fl_view){ .ns_per_tick = 0.4, .name = name_of, .owner = &functions,
 				 .live = sites, .framed = 6,
 				 .sampled = mode % 4 == 2, .windows = mode % 4 == 3 };
-	return fl_functions_open(&functions, m) ||
+	return fl_originals_open(&bodies, m) || fl_functions_open(&functions, m) ||
 	       fl_run_open(&run, uses, view.sampled ? 2 : 3, &view) ||
 	       fl_reader_open(&reader, m, &sink, 0);
 }
@@ -194,7 +194,7 @@ static void close_all(void)
 	fl_reader_close(reader);
 	fl_run_close(run);
 	fl_functions_close(&functions);
-	fl_originals_close(&bodies);
+	fl_originals_close(bodies);
 	fl_shm_destroy(m, -1);
 }
 

@@ -13,7 +13,8 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "cli/headers.h"
+#include "cli/leaf.h"
+#include "obj/obj.h"
 #include "report/report.h"
 
 #define OUT __attribute__((noinline, used))

@@ -1,0 +1,26 @@
+/*
+ * preempted.h - private to perf/: how long threads were preempted (preempted.c).
+ */
+#ifndef FL_PREEMPTED_H
+#define FL_PREEMPTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fl_switch { FL_SWITCH_IN, FL_SWITCH_WAITS, FL_SWITCH_PREEMPTED };
+
+struct fl_preempted;
+struct fl_preempted *fl_preempted_open(void);	/* NULL: no memory */
+/* Thread `tid` got a processor at that tick, left it to wait, or lost it. Switches of a thread
+ * come in their order. 0 or -ENOMEM. */
+int fl_preempted_switch(struct fl_preempted *, int32_t tid, enum fl_switch, uint64_t at);
+/* Some of what was before `at` is not known. */
+void fl_preempted_forget(struct fl_preempted *, uint64_t at);
+/* How long a thread was preempted in that time, as far as it has run again; 0: not known. */
+uint64_t fl_preempted_between(const struct fl_preempted *, int32_t tid, uint64_t begin,
+			      uint64_t end);
+/* Ticks that threads have run, from one switch to the next. */
+uint64_t fl_preempted_ran(const struct fl_preempted *);
+void fl_preempted_close(struct fl_preempted *);	/* NULL is fine */
+
+#endif
