@@ -58,7 +58,7 @@ config.mk: configure
 # ---- what is compiled ------------------------------------------------------
 
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
-READER_DIRS = perf analysis report trial trial/$(ARCH) cli
+READER_DIRS = perf analysis report trial trial/$(ARCH) args session cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
 ALONE := src/base/bytes.c
@@ -99,7 +99,7 @@ define compile
 endef
 
 # What works at start, dlopen and first calls, and not when a probe is met: samples there
-# are told apart (cli/profile.c).
+# are told apart (session/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/, base/bytes.c base/pattern.c os/proc.c) \
 	$(filter-out %/unwind.c,$(wildcard src/copy/*.c)) \
 	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c glue-record.c \
@@ -133,7 +133,7 @@ $(BUILD)/reader/%.o: src/%.S config.mk
 $(BUILD)/reader/report/to-flame.o: src/report/flame.js
 
 # What knows where it will be installed is made again when that changes.
-$(BUILD)/reader/cli/launch.o $(BUILD)/flick.pc: $(BUILD)/places
+$(BUILD)/reader/session/launch.o $(BUILD)/flick.pc: $(BUILD)/places
 $(BUILD)/places: always
 	@mkdir -p $(@D)
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR)' >$@
@@ -201,7 +201,7 @@ $(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) 
 	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out $(MAP),$^) -ldl -lpthread
 
 # The command with points in what attaches, likewise.
-ATTACHES := $(shell grep -lsw FL_POINT src/cli/attach*.c)
+ATTACHES := $(shell grep -lsw FL_POINT src/session/attach*.c)
 READER_KILLER := $(BUILD)/tests/flick-kill-at
 $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/reader/inside.a
@@ -213,7 +213,7 @@ $(WITH_POINTS): $(BUILD)/points.a
 $(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
 # Its time is its own.
-$(BUILD)/tests/unit/cli-budget: private TEST_LIBS += -Wl,--wrap=fl_os_monotonic_ns
+$(BUILD)/tests/unit/session-budget: private TEST_LIBS += -Wl,--wrap=fl_os_monotonic_ns
 $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 	@mkdir -p $(@D)
 	@echo "  CC     $<"
@@ -232,7 +232,7 @@ OTHER_FLAGS = $(STRICT) -Werror -O2 -Isrc -Iinclude -Itests/cross -Itests/unit -
 	-DFLICK_$n='""')
 OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency \
 	analysis-stack attach base-err base-pattern bytes channel-reader \
-	cli-afford cli-clock cli-own perf-preempt report-diff report-names
+	session-afford session-clock session-own perf-preempt report-diff report-names
 OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
 	$(call sources,arch/$(OTHER))
 OTHER_OBJ := $(call objects,other,$(OTHER_SRC))
@@ -294,7 +294,7 @@ FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
-	report perf) src/cli/functions.c src/cli/lines.c src/cli/kept.c src/cli/ctl.c
+	report perf) src/session/functions.c src/session/lines.c src/session/kept.c src/session/ctl.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))
 $(BUILD)/fuzz/%.o: src/%.c config.mk

@@ -12,8 +12,8 @@
  *	wait while phase == ASK			set sites[].wanted
  *	load phase	(D)			phase = GO	(C)
  *
- * (A) pairs with (B) in cli/negotiation.c: who sees ASK sees the sites.
- * (D) pairs with (C) in cli/negotiation.c: who sees GO sees what is wanted.
+ * (A) pairs with (B) in session/negotiation.c: who sees ASK sees the sites.
+ * (D) pairs with (C) in session/negotiation.c: who sees GO sees what is wanted.
  */
 #include "agent.h"
 #include "copy/copy.h"
@@ -144,7 +144,7 @@ static uint32_t wait_for_answer(struct fl_region *m)
 {
 	uint32_t phase, *of = &m->session[0].phase;
 
-	/* (D) pairs with (C) in cli/negotiation.c */
+	/* (D) pairs with (C) in session/negotiation.c */
 	while ((phase = load_acquire(of)) == FL_PHASE_ASK) {
 		if (!fl_shm_reader_lives(m))
 			return FL_PHASE_GO;
@@ -156,7 +156,7 @@ static uint32_t wait_for_answer(struct fl_region *m)
 uint32_t fl_agent_ask(struct fl_region *m, int error)
 {
 	m->session[0].agent_error = error;
-	/* (A) pairs with (B) in cli/negotiation.c */
+	/* (A) pairs with (B) in session/negotiation.c */
 	store_release(&m->session[0].phase, FL_PHASE_ASK);
 	FL_POINT("agent.asked");
 	fl_os_futex_wake(&m->session[0].phase, 1);

@@ -208,7 +208,7 @@ static const char *place(char path[FL_CALIBRATION_PATH])
 	return err ? NULL : path;
 }
 
-static void say_why(int err)
+static void say_failure(int err)
 {
 	if (err == -ENODEV)
 		fl_say("calibration needs two processors, this process may use one");
@@ -273,7 +273,7 @@ static int calibrate(unsigned seconds)
 	if (p.shown)
 		fputs("\r\033[K", stderr);
 	if (err)
-		say_why(err);
+		say_failure(err);
 	else
 		status = conclude(&f, path);
 	fl_findings_free(&f);

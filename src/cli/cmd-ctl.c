@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cli/ctl.h"
+#include "cli/cli.h"
 
 struct wish {
 	uint32_t pid;

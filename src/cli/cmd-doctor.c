@@ -151,7 +151,7 @@ static void check_text(struct finding *f)
 		     "lift MemoryDenyWriteExecute or SELinux's execmem");
 }
 
-static void check_seccomp(struct finding *f)
+static void check_own_seccomp(struct finding *f)
 {
 	int mode = prctl(PR_GET_SECCOMP, 0, 0, 0, 0);
 
@@ -192,7 +192,7 @@ static void check_watch(struct finding *f)
 		     "threads meet one more");
 }
 
-static void check_library(struct finding *f)
+static void check_libflick(struct finding *f)
 {
 	char path[4096];
 
@@ -237,9 +237,9 @@ static const struct check {
 	{ "memfd", check_memfd },
 	{ "text", check_text },
 	{ "watch", check_watch },
-	{ "seccomp", check_seccomp },
+	{ "seccomp", check_own_seccomp },
 	{ "samples", check_samples },
-	{ "libflick", check_library },
+	{ "libflick", check_libflick },
 	{ "ptrace_scope", check_ptrace },
 };
 

@@ -14,9 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/budget.h"
 #include "cli/live.h"
-#include "cli/recent.h"
 #include "os/os.h"
 
 #define SAMPLES 10			/* as flick record */

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/budget.h"
 #include "cli/cli.h"
-#include "cli/trigger.h"
 
 #define SAMPLES 10			/* paper 1: K */
 #define EPOCH_MS 10

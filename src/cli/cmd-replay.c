@@ -136,7 +136,7 @@ static const struct fl_option options[] = {
 /* ---- functions ------------------------------------------------------------------------ */
 
 /* A pattern that takes nothing is a mistake; 0, or -1 and a line printed. */
-static int say_idle(const struct fl_selection *s, const struct fl_scope *in)
+static int say_idle_patterns(const struct fl_selection *s, const struct fl_scope *in)
 {
 	size_t at = 0, module;
 	const char *text = fl_selection_idle(s, &at, &module);
@@ -188,7 +188,7 @@ static unsigned char *mark_functions(struct wish *w, struct fl_store *store)
 	if (err)
 		fl_say("%s", why);
 	else
-		err = say_idle(w->roots, &all) || say_idle(w->hidden, &all);
+		err = say_idle_patterns(w->roots, &all) || say_idle_patterns(w->hidden, &all);
 	free(paths);
 	if (!err)
 		return marks;

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 
-#include "cli/change.h"
 #include "cli/live.h"
 
 /* Switch the marked functions, or say why that cannot be. */

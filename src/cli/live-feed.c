@@ -13,10 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/budget.h"
-#include "cli/change.h"
 #include "cli/live.h"
-#include "cli/recent.h"
 #include "os/os.h"
 
 enum { PART = 20 };			/* a look takes no more than this part of the time */

@@ -12,7 +12,7 @@
 #define FL_CLI_LIVE_H
 
 #include "cli/cli.h"
-#include "cli/own.h"
+
 
 /* ---- the model (live-model.c) ----------------------------------------------------- */
 

@@ -14,7 +14,7 @@ extern const struct fl_cmd fl_cmd_latency, fl_cmd_list, fl_cmd_doctor;
 extern const struct fl_cmd fl_cmd_calibrate, fl_cmd_selftest, fl_cmd_dump;
 extern const struct fl_cmd fl_cmd_replay, fl_cmd_live, fl_cmd_cache;
 
-const struct fl_cmd *const fl_cmds[] = {
+static const struct fl_cmd *const fl_cmds[] = {
 	&fl_cmd_record,
 	&fl_cmd_report,
 	&fl_cmd_replay,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/contexts.h"
+#include "cli/cli.h"
 
 static uint64_t cell_in(const struct flick_rows *r, size_t row, const char *column)
 {

@@ -39,7 +39,7 @@ int fl_survey_plan(const struct fl_site *site, struct fl_patch *p)
 }
 
 /* Check what no reading of the file's bytes would tell. */
-static int check_kind(const char *path)
+static int check_elf_kind(const char *path)
 {
 	struct stat st;
 
@@ -80,7 +80,7 @@ static int pass_on(void *arg, const struct fl_site *site)
 int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *arg)
 {
 	struct passing p = { s, each, arg };
-	int err = check_kind(path);
+	int err = check_elf_kind(path);
 
 	if (!err)
 		err = fl_obj_copy(&s->module, path, FL_OBJ_ALL);
@@ -92,60 +92,4 @@ int fl_survey(const char *path, struct fl_survey *s, fl_site_each *each, void *a
 		err = fl_site_unnamed(&s->module, count_call, &s->unnamed);
 	fl_obj_unlay(&s->module);
 	return err < 0 ? err : 0;
-}
-
-/* ---- refusals, by reason ------------------------------------------------------ */
-
-static const char *remedy(int refusal)
-{
-	switch (refusal) {
-	case FLE_NOSPACE:
-		return "; build with a wider -fpatchable-function-entry";
-	case FLE_THREADS:
-		return "; load that code before threads start, or let ptrace be used";
-	case FLE_STANDS:
-	case FLE_STUCK:
-		return "; attach again later";
-	case FLE_TEXTREL:
-		return "; build it with -fPIC";
-	case FLE_NOREACH:
-		return "; with -finstrument-functions none is needed";
-	case -ENOMEM:
-		return "; raise ulimit -v or vm.max_map_count";
-	default:
-		return "";
-	}
-}
-
-/* A refusal that there is no room for counts as the last one. */
-void fl_refusals_add(struct fl_refusals *r, int refusal)
-{
-	size_t k = 0;
-
-	while (k < r->n && r->of[k].refusal != refusal)
-		k++;
-	if (k == r->n && r->n < ARRAY_LEN(r->of))
-		r->of[r->n++] = (struct fl_refused){ .refusal = refusal };
-	r->of[k < r->n ? k : r->n - 1].n++;
-	r->all++;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const struct fl_refused *x = a, *y = b;
-
-	return x->n < y->n ? 1 : x->n > y->n ? -1 : 0;
-}
-
-void fl_refusals_line(struct fl_refusals *r, char *line, size_t room)
-{
-	size_t n = 0;
-
-	*line = '\0';
-	qsort(r->of, r->n, sizeof(*r->of), by_number);
-	for (size_t i = 0; i < r->n && n < room - 1; i++)
-		n += (size_t)snprintf(line + n, room - n, "%s%llu: %s%s", i ? "; " : "",
-				      (unsigned long long)r->of[i].n,
-				      fl_reason(r->of[i].refusal),
-				      r->are_functions ? "" : remedy(r->of[i].refusal));
 }

@@ -4,14 +4,14 @@
  * Hides perf_event_open(2): one cpu-clock event a CPU, which needs no counters of
  * the processor's and, where perf_event_paranoid is 2 or less, no privilege. The
  * events are made while the target is loaded, by its number, and begin before its own code
- * does (cli/opening.c). A program that runs already has events for each of its threads
+ * does (session/opening.c). A program that runs already has events for each of its threads
  * (threads.c). In both cases flick looks at what the program has mapped. All that the
  * target has of events is the time of an interrupt for each sample (sample-cost.c). What was
  * mapped at a sample's address is told by the kernel as well, so nothing here rests on what
  * the target says.
  *
  * A sample takes its program's time, so once there are many their period may become longer
- * (cli/budget.c).
+ * (session/budget.c).
  *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
  * than the samples in it. So the records of all rings are put in the order of time first,

@@ -2,7 +2,7 @@
  * found.c - what an earlier scan of the program has found.
  *
  * To read all code of a large program takes longer than many programs run. So the reader
- * keeps where its profiling calls are and whose they are (cli/found.c), and gives that to
+ * keeps where its profiling calls are and whose they are (session/found.c), and gives that to
  * the next run of the same file, by its build id. What a row says is no more than that:
  * which call it is, of which length and form, is read from its bytes as in a scan, and
  * what is no call of a profiling function is no site.

@@ -12,7 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "channel/channel.h"
-#include "cli/cli.h"
+#include "session/functions.h"
 #include "fuzz.h"
 #include "perf/originals.h"
 

@@ -1,0 +1,115 @@
+/*
+ * unit/session-totals: an average of timed calls that samples refute, because one call of a
+ * thousand was held up, gives way to the median, if samples allow it. Where the median is no
+ * better there is no total.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "session/profile.h"
+
+enum { FUNCTION, CALLS, TOTAL, SELF, AVG, P50, SUM, SAMPLED, ERROR, STACKS, SWITCHED,
+       N };
+
+static const struct flick_column columns[] = {
+	[FUNCTION] = { "function", FLICK_COL_FUNCTION }, [CALLS] = { "calls", FLICK_COL_COUNT },
+	[TOTAL] = { "total_ns", FLICK_COL_NS }, [SELF] = { "self_ns", FLICK_COL_NS },
+	[AVG] = { "avg_ns", FLICK_COL_NS }, [P50] = { "p50_ns", FLICK_COL_NS },
+	[SUM] = { "sum_ns", FLICK_COL_NS }, [SAMPLED] = { "sampled", FLICK_COL_COUNT },
+	[ERROR] = { "avg_error_ns", FLICK_COL_NS },
+	[STACKS] = { "stack_samples", FLICK_COL_COUNT },
+	[SWITCHED] = { "switched", FLICK_COL_COUNT },
+};
+
+/* A million calls of a program in which 300 samples lack callers: of 300 ms. */
+static const uint64_t held_up[N] = {
+	[CALLS] = 1000000, [TOTAL] = 900000000, [SUM] = 900000000, [AVG] = 900, [P50] = 100,
+	[SAMPLED] = 1000, [ERROR] = 800,
+};
+
+static void fill(uint64_t row[N])
+{
+	static struct fl_session s = { .has_stacks = true };
+	struct fl_profile p = { .s = &s, .n_cut = 300 };
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	fl_totals_fill(&rows, &p);
+}
+
+/* Row `held_up`, with one cell that is another: its total then. */
+static uint64_t total_with(int column, uint64_t cell)
+{
+	uint64_t row[N];
+
+	memcpy(row, held_up, sizeof(row));
+	row[column] = cell;
+	fill(row);
+	return row[TOTAL];
+}
+
+static void the_median_tells(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	fill(row);
+	assert_int_equal(row[TOTAL], 100000000);
+	assert_int_equal(row[SUM], 100000000);
+	assert_int_equal(row[AVG], 100);
+	assert_int_equal(row[ERROR], 800);	/* so it is marked */
+	assert_int_equal(row[STACKS], 0);
+}
+
+static void where_it_tells_nothing_there_is_no_total(void **unused)
+{
+	(void)unused;
+	assert_true(total_with(P50, 340) == FLICK_NONE);	/* more than samples allow */
+	assert_true(total_with(SAMPLED, 100) == FLICK_NONE);	/* cold */
+	assert_true(total_with(ERROR, 100) == FLICK_NONE);	/* no chance */
+	assert_true(total_with(AVG, 2000) == FLICK_NONE);	/* some slept */
+	assert_true(total_with(SUM, 900000001) == FLICK_NONE);	/* it calls itself */
+}
+
+static void what_samples_allow_stays(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[TOTAL] = row[SUM] = 290000000;
+	fill(row);
+	assert_int_equal(row[TOTAL], 290000000);
+}
+
+/* Its probes were off for a part of the time: timed calls stand for no total, and their average
+ * is theirs. */
+static void what_was_switched_has_no_total_of_timed_calls(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[TOTAL] = row[SUM] = 290000000;
+	row[SWITCHED] = 1;
+	fill(row);
+	assert_true(row[TOTAL] == FLICK_NONE && row[SUM] == FLICK_NONE);
+	assert_int_equal(row[AVG], 900);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_median_tells),
+		cmocka_unit_test(where_it_tells_nothing_there_is_no_total),
+		cmocka_unit_test(what_samples_allow_stays),
+		cmocka_unit_test(what_was_switched_has_no_total_of_timed_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
