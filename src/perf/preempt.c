@@ -32,7 +32,7 @@
 
 #define NEARLY_FULL (FL_PERF_RING_BYTES - FL_PAGE)
 #define APART_NS 100000000ull		/* both clocks are read to some 100 ns */
-#define RECORD_NS 200.0			/* of the program's: see docs/HACKING.md */
+#define RECORD_NS 200.0			/* of the program's: see docs/FINDINGS.md */
 #define MOST_OF_CPU 0.002
 #define STAKE_NS 1e6			/* a short program's, whatever it does */
 
