@@ -9,8 +9,10 @@
  * types end. The types stay where they are, because an entry of a type may be a distance from
  * itself. Where the types end is written as a distance modulo 2^64, in ten bytes.
  *
- * A pad of 0 means no pad, so the base must lie in front of all pads. It is written in the
- * table: the address of the lowest pad less 1.
+ * Pads are counted from where the table's code begins, and no base is written, as compilers do
+ * it: D's runtime ends a program whose tables have one. But a pad of 0 means no pad, so a base
+ * must lie in front of all pads. Where one stands before the code, as that of another part of
+ * the function may, a base is written: the address of the lowest pad less 1.
  */
 #include "copy/unwind.h"
 
@@ -129,9 +131,10 @@ int fl_lsda_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwi
 	    (l.type_how != FL_PE_OMIT && (l.type_how & FL_PE_BASE) > FL_PE_PCREL) ||
 	    !survey(l, b, p, &found))
 		return FLE_UNWIND;
-	base = (found.lowest == UINTPTR_MAX ? p->start : found.lowest) - 1;
-	fl_out_u8(o, FL_PE_PCREL | FL_PE_SDATA4);
-	fl_out_offset(o, base);
+	base = found.lowest > p->start ? p->start : found.lowest - 1;
+	fl_out_u8(o, base == p->start ? FL_PE_OMIT : FL_PE_PCREL | FL_PE_SDATA4);
+	if (base != p->start)
+		fl_out_offset(o, base);
 	fl_out_u8(o, l.type_how);
 	if (l.type_how != FL_PE_OMIT)
 		fl_out_wide_leb(o, l.types - ((uintptr_t)o->p + WHOLE_LEB), WHOLE_LEB);

@@ -332,7 +332,7 @@ static bool is_same_state(const struct state *a, const struct state *b, uint32_t
 
 struct exceptions {
 	uintptr_t types;
-	unsigned int type_how;
+	unsigned int type_how, base_how;
 	bytes actions;
 	size_t n;
 	struct { uintptr_t from, to, pad; uint64_t action; } site[65536];
@@ -345,6 +345,7 @@ static void read_exceptions(struct exceptions *x, const struct entry *e)
 	unsigned int how = *p++;
 
 	memset(x, 0, offsetof(struct exceptions, site));
+	x->base_how = how;
 	if (how != 0xff)
 		base = pointer(&p, how, e->moved);
 	x->type_how = *p++;
@@ -485,6 +486,7 @@ static void assert_same_exceptions(const struct entry *a, const struct entry *b,
 	read_exceptions(has, b);
 	assert_int_equal(had->types, has->types);
 	assert_int_equal(had->type_how, has->type_how);
+	assert_int_equal(has->base_how, 0xff);	/* which is all that D's runtime reads */
 	for (size_t i = 0; i < had->n; i++, k++) {
 		if (had->site[i].from == had->site[i].to) {
 			k--;
@@ -654,6 +656,66 @@ static void bodies_of_real_files_unwind_as_originals(void **state)
 	check_file("/usr/lib/x86_64-linux-gnu/libc.so.6", 1);
 	check_file("/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus",
 		   getenv("FLICK_TORTURE") ? 1 : 10);
+}
+
+/* Cut a function before its lowest pad: what is behind the cut stands first in the body. False:
+ * there is no pad, or nothing before it. */
+static bool swap_at_pads(const struct entry *e, struct fl_unwind_piece *calls,
+			 struct fl_unwind_piece *pads)
+{
+	static struct fl_unwind_row behind[2 * FUNCTION_MOST];
+	uintptr_t cut = e->end;
+	uint32_t k;
+
+	read_exceptions(had, e);
+	for (size_t i = 0; i < had->n; i++)
+		if (had->site[i].pad && had->site[i].pad < cut)
+			cut = had->site[i].pad;
+	lay_out(calls, e, STRETCHED);
+	k = fl_unwind_row_of(calls, cut);
+	if (cut == e->end || !k)
+		return false;
+	*pads = *calls;
+	pads->start -= FAKE_CODE / 2;
+	pads->end = pads->start + (calls->end - calls->start) - calls->rows[k].offset;
+	pads->n -= k;
+	for (uint32_t i = 0; i < pads->n; i++) {
+		behind[i] = calls->rows[k + i];
+		behind[i].offset -= calls->rows[k].offset;
+	}
+	pads->rows = behind;
+	calls->n = k;
+	calls->end = calls->start + calls->rows[k].offset;
+	return true;
+}
+
+static void pads_may_stand_before_what_they_are_for(void **state)
+{
+	struct file f;
+	uint32_t n_pads = 0;
+
+	(void)state;
+	assert_true(open_file(&f, "/usr/lib/x86_64-linux-gnu/libstdc++.so.6"));
+	for (uint32_t i = 0; i < f.n && n_pads < 200; i++) {
+		struct fl_unwind_piece pads, calls = {
+			.fde = fde_of(&f, i), .start = (uintptr_t)near.data + FAKE_CODE };
+		struct entry e = read_entry((bytes)calls.fde, 0), new;
+
+		if (!e.lsda || !swap_at_pads(&e, &calls, &pads))
+			continue;
+		new = write_body(&f, &calls, &pads);
+		read_exceptions(has, &new);
+		for (size_t s = 0, k = 0; s < had->n; s++) {
+			if (place_in(&calls, had->site[s].from) ==
+			    place_in(&calls, had->site[s].to))
+				continue;
+			assert_int_equal(!had->site[s].pad ? 0 :
+					 place_in(&pads, had->site[s].pad), has->site[k].pad);
+			n_pads += has->site[k++].pad != 0;
+		}
+	}
+	assert_true(n_pads >= 200);
+	close_file(&f);
 }
 
 /* ---- compilers' own -------------------------------------------------------- */
@@ -892,6 +954,7 @@ int main(void)
 		cmocka_unit_test(bodies_ascend_in_their_area),
 		cmocka_unit_test(unwinders_find_each_body),
 		cmocka_unit_test(bodies_of_real_files_unwind_as_originals),
+		cmocka_unit_test(pads_may_stand_before_what_they_are_for),
 	};
 
 	had = malloc(sizeof *had);
