@@ -92,16 +92,18 @@ static bool is_loader(const struct fl_module *m)
 	return is;
 }
 
-/* OCaml exports its tables of frames, stripped or not. */
+/* OCaml exports its tables of frames, stripped or not, and Mono what an image of its own
+ * compiler has. */
 static int is_frames(void *arg, const char *name, const Elf64_Sym *s)
 {
 	(void)arg;
-	return s->st_shndx != SHN_UNDEF && !__builtin_strcmp(name, "caml_frametable");
+	return s->st_shndx != SHN_UNDEF && (!__builtin_strcmp(name, "caml_frametable") ||
+					    !__builtin_strcmp(name, "mono_aot_file_info"));
 }
 
-/* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Collectors of
- * others (OCaml, .NET and GraalVM ahead of time) look up what a call returns to in tables
- * that the compiler made. */
+/* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Runtimes of others
+ * (OCaml; .NET, Mono and GraalVM ahead of time) look up what a call returns to in tables that
+ * the compiler made, to find frames, or what a trampoline is to call. */
 int fl_site_never_bodies(const struct fl_module *m)
 {
 	static const struct {

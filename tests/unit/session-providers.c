@@ -193,6 +193,7 @@ static void collectors_that_know_their_own_code_alone_have_none(void **state)
 	assert_int_equal(why_never_with("caml_frametable", 1), FLE_FRAMES);
 	assert_int_equal(why_never_with("caml_frametable", SHN_UNDEF), 0);
 	assert_int_equal(why_never_with("caml_frametables", 1), 0);
+	assert_int_equal(why_never_with("mono_aot_file_info", 1), FLE_FRAMES);
 }
 
 int main(void)
