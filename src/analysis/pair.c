@@ -120,14 +120,15 @@ static uint64_t end_of(const struct fl_stream *s)
 	return source->ended ? source->ended : source->is_now ? fl_arch_ticks() : s->last;
 }
 
-/* Open calls had their time until the thread ended. They have no exits, so no time of an
- * exit's probe is taken out. */
+/* Open calls had their time until the thread ended, but for those that a newer call proves to
+ * have been left. They have no exits, so no time of an exit's probe is taken out. */
 static int end(struct fl_stream *s)
 {
 	const uint64_t probes = s->stack.probes, at = s->last ? end_of(s) : 0;
 
 	while (s->n_left_off < s->run->n_left_off)
 		forget_next(s);
+	fl_stack_settle(&s->stack);
 	for (uint32_t i = 0; at && i < s->stack.n_fibers; i++) {
 		struct fl_fiber *f = &s->stack.fibers[i];
 

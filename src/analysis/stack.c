@@ -33,6 +33,8 @@
  *	        and their ends are unknown. Where two calls could be meant the answer is
  *	        UNSURE: the end of neither is known.
  *	full    Before an array grows, calls that a newer one proves dead are dropped.
+ *	end     Before open calls are told with their time, those that a newer one proves
+ *	        dead for sure are dropped.
  *
  * INVARIANT
  *	1. An exit ends the call that it ended in the program, or none.
@@ -258,6 +260,52 @@ static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	}
 	free(run);
 	free(dead);
+}
+
+/* Calls that are over for sure, on stacks of coroutines, too: those at whose place a newer one
+ * stands (WHY, 3), and all that they made. `run` is of the calls at one stack pointer, the
+ * highest that was met from the innermost call on: what is below such a call was made by it, or
+ * by one that is over. */
+static void mark_passed(const struct fl_fiber *f, unsigned char *dead, uint32_t *run)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = f->n; i-- > 0;) {
+		const struct fl_open *old = &f->open[i], *newer = n ? &f->open[*run] : old;
+
+		if (distance(old->sp, newer->sp) < 0)
+			continue;
+		if (old->sp != newer->sp)
+			n = 0;
+		for (uint32_t k = 0; k < n && !dead[i]; k++) {
+			newer = &f->open[run[k]];
+			dead[i] = (newer->framed && old->framed) || newer->probe == old->probe;
+		}
+		if (!dead[i] && n < RUN_KEEP)
+			run[n++] = i;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		uint32_t caller = f->open[i].caller;
+
+		if (caller && caller != FL_STACK_ORPHAN)
+			dead[i] |= dead[caller - 1];
+	}
+}
+
+void fl_stack_settle(struct fl_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		struct fl_fiber *f = &s->fibers[i];
+		unsigned char *dead = calloc(f->n + 1, 1);
+		uint32_t *run = malloc((f->n + 1) * sizeof(*run));
+
+		if (dead && run) {
+			mark_passed(f, dead, run);
+			drop_marked(s, f, dead, run);
+		}
+		free(run);
+		free(dead);
+	}
 }
 
 static void forget_of(struct fl_stack *s, struct fl_fiber *f, uint64_t at,

@@ -87,6 +87,9 @@ int fl_stack_init(struct fl_stack *, uint32_t n_marks,
 		  void *arg);
 /* Make room for functions [0, n), before the first one comes. 0 or -ENOMEM. */
 int fl_stack_extend(struct fl_stack *, uint32_t n);
+/* Drop the calls that newer ones prove to be over for sure: before open ones have their time
+ * until now. */
+void fl_stack_settle(struct fl_stack *);
 /* Drop every open call: the thread ended. */
 void fl_stack_end(struct fl_stack *);
 /* Drop the calls that began before `at`, of the functions that `of` marks. */

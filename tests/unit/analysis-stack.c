@@ -323,6 +323,40 @@ static void thread_end_leaves_calls_unknown(void **unused)
 	assert_int_equal(cell('a', "avg_ns"), FLICK_NONE);
 }
 
+/* A loop around setjmp: of calls that were left at one place the last one alone may be open
+ * still, and what the others had called is over with them. */
+static void what_was_left_before_is_not_open_at_the_end(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	for (int i = 0; i < 3; i++) {
+		enter('b', 200);
+		enter('c', 300 + 50 * (uint32_t)i);
+	}
+	enter('d', 500);
+	leave('d', 500);
+	expect('a', 1, 80, 50, 1);
+	expect('b', 3, 30, 10, 3);
+	expect('c', 3, 20, 10, 3);
+	assert_int_equal(cell('b', "sum_ns"), 30);
+	assert_int_equal(cell('b', "open"), 1);
+	assert_int_equal(cell('c', "sum_ns"), 20);
+	assert_int_equal(cell('c', "open"), 1);
+}
+
+/* A coroutine's call that is open stays so while others begin further up. */
+static void a_coroutines_call_is_open_beside_newer_ones(void **unused)
+{
+	const uint32_t far = 0x10000000;
+
+	(void)unused;
+	enter('a', 100);
+	enter('b', far + 16384);
+	enter('c', far);
+	expect('b', 1, 10, 10, 1);
+	expect('c', 1, 0, 0, 1);
+}
+
 /* Two coroutines far from the thread's own stack take turns. */
 static void coroutines_keep_their_calls(void **unused)
 {
@@ -516,6 +550,8 @@ int main(void)
 		T(alloca_lowers_the_exit),
 		T(exit_without_entry_is_unknown),
 		T(thread_end_leaves_calls_unknown),
+		T(what_was_left_before_is_not_open_at_the_end),
+		T(a_coroutines_call_is_open_beside_newer_ones),
 		T(coroutines_keep_their_calls),
 		T(neighbouring_coroutines_are_not_confused),
 		T(a_neighbours_exit_ends_nothing),
