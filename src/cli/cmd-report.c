@@ -406,12 +406,16 @@ static bool has_recursion(const struct flick_rows *r)
 	return false;
 }
 
-/* Self times have none of it, and a program may be there for most of its time. */
+/* Self times of samples have none of it, and a program may be there for most of its time. Those
+ * of the clock have it: of every call where samples are few, and with --raw. */
 static void note_kernel(struct source *from)
 {
 	uint64_t ns = 0, user = 0;
-	char why[FL_WHY];
+	char why[FL_WHY], by[256] = "";
 
+	fl_store_value(from->store, "self", by);
+	if (from->basis == EVERY_CALL && (from->raw || strcmp(by, "samples")))
+		return;
 	if (fl_store_number(from->store, "kernel_ns", &ns, why) || !ns ||
 	    fl_store_number(from->store, "user_ns", &user, why))
 		return;

@@ -98,6 +98,13 @@ record -- "$work/both" 400 1
 succeeded
 says '[0-9.]*' '[6789][0-9]' || fail "$label the report does not say it"
 
+# Of every call with few samples self times are the clock's, which have the kernel's part.
+label="every call:"
+record --all -- "$work/both" 200 1
+succeeded
+[ "$(sql "select value from session where key = 'self'")" = clock ] || fail "$label samples tell"
+! says '.*' '.*' || fail "$label the report says something"
+
 label="a tree:"
 record --follow -- "$work/both" 300 300
 succeeded
