@@ -423,6 +423,18 @@ static void note_kernel(struct source *from)
 		 "CPU time", (double)ns / 1e9, 100 * (double)ns / (double)(ns + user));
 }
 
+/* Where rows have no mark of it, as those of samples have. */
+static void note_switched(struct source *from)
+{
+	char which[256];
+
+	if (fl_sheet_column(&from->rows, "calls") >= 0 && !fl_is_of_samples(from->sheet.name) &&
+	    fl_sheet_column(&from->rows, "switched") < 0 &&
+	    fl_store_value(from->store, "switched", which))
+		add_note(from, "calls and times of %s are of a part of the run: flick ctl "
+			 "switched their probes meanwhile", which);
+}
+
 /* What the times of programs are, and are not. */
 static void note_programs(struct source *from, const struct wish *w)
 {
@@ -562,6 +574,8 @@ static int show(struct source *from, const struct wish *w)
 	if (is_by_program(from->sheet.name))
 		note_programs(from, w);
 	note_recursion(from);
+	if (from->sheet.name)
+		note_switched(from);
 	note_watched(from);
 	/* what stands above is of all */
 	if (w->only.n && fl_report_only(from->store, &from->sheet, &w->only))

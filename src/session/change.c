@@ -448,25 +448,56 @@ static void take_in(struct fl_session *s, uint32_t i)
 	fl_budget_want(s->budget, i);
 }
 
+/* Index: function; whose probes were switched. NULL: out of memory. */
+static bool *switched_functions(const struct fl_session *s)
+{
+	const struct fl_changes *c = s->change;
+	bool *of = calloc(s->functions.n + 1, sizeof(*of));
+
+	for (uint32_t i = 0; of && i < s->n_selected && i < c->max; i++)
+		of[s->functions.function_of[i]] |= c->switched[i];
+	return of;
+}
+
 int fl_change_fill(const struct fl_session *s, struct flick_rows *r)
 {
 	int function = fl_sheet_column(r, "function");
 	int switched = fl_sheet_column(r, "switched");
-	const struct fl_changes *c = s->change;
 	bool *of;
 
-	if (!c || !c->is.generation || switched < 0)
+	if (!s->change || !s->change->is.generation || switched < 0)
 		return 0;
-	of = calloc(s->functions.n + 1, sizeof(*of));
+	of = switched_functions(s);
 	if (!of)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
-		of[s->functions.function_of[i]] |= c->switched[i];
 	for (size_t i = 0; i < r->n_rows; i++)
 		r->cells[i * r->n_columns + (size_t)switched] =
 			of[r->cells[i * r->n_columns + (size_t)function]];
 	free(of);
 	return 0;
+}
+
+void fl_change_say(const struct fl_session *s, char *to, size_t room)
+{
+	enum { NAMED = 3, LONGEST = 60 };
+	const struct fl_functions *fs = &s->functions;
+	bool *of = s->change && s->change->is.generation ? switched_functions(s) : NULL;
+	size_t n = 0, at = 0;
+
+	*to = '\0';
+	for (uint32_t f = 0; of && f < fs->n; f++) {
+		const char *name = fl_functions_simple(fs, f);
+
+		if (of[f] && n++ < NAMED)
+			at += (size_t)snprintf(to + at, room - at, "%s%.*s", at ? ", " : "",
+					       LONGEST,
+					       name ? name : fl_functions_name(fs, f));
+	}
+	if (n > NAMED)
+		snprintf(to + at, room - at, " and %zu more", n - NAMED);
+	for (; *to; to++)
+		*to = *to == '\n' ? ' ' : *to;		/* one line */
+	free(of);
 }
 
 /* Functions whose probes, or some, have gone off. */

@@ -69,5 +69,8 @@ bool fl_change_is_on(const struct fl_session *, uint32_t function);
 bool fl_change_is_off(const struct fl_session *, uint32_t site);
 /* Column `switched` of a result: 1 where calls are of a part of the time. 0 or -ENOMEM. */
 int fl_change_fill(const struct fl_session *, struct flick_rows *);
+/* The functions whose calls these are, for people: some names. Empty: none. */
+enum { FL_CHANGE_SAYS = 256 };
+void fl_change_say(const struct fl_session *, char *to, size_t room);
 
 #endif

@@ -14,6 +14,7 @@
 #include "arch/arch.h"
 #include "os/os.h"
 #include "session/bare.h"
+#include "session/change.h"
 #include "session/contexts.h"
 #include "session/cost.h"
 #include "session/functions.h"
@@ -122,7 +123,7 @@ static void put_rate(struct pairs *p, const struct fl_session *s)
 static void describe(struct pairs *p, const struct fl_session *s)
 {
 	uint64_t ns = fl_os_monotonic_ns() - s->start_ns;
-	char when[32], bare[256];
+	char when[32], bare[256], switched[FL_CHANGE_SAYS];
 	time_t now = time(NULL);
 
 	strftime(when, sizeof(when), "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
@@ -168,6 +169,9 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	fl_bare_say(s, bare, sizeof(bare));
 	if (*bare)
 		put(p, "bare", "%s", bare);
+	fl_change_say(s, switched, sizeof(switched));
+	if (*switched)
+		put(p, "switched", "%s", switched);
 	put(p, "toggles", "%llu", (unsigned long long)s->shared->toggles);
 	put(p, "rearm_ticks", "%llu", (unsigned long long)s->shared->rearm_ticks);
 	put_arguments(p, s->o->argv);

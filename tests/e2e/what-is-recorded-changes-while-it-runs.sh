@@ -68,6 +68,14 @@ now() {
 	grep -q "^functions  $n on" "$out" || fail "$label status: $(cat "$out")"
 }
 
+# says_whose FUNCTIONS	these have calls of a part of the run, and rows that no mark tells from others
+says_whose() {
+	run "$FLICK" report "$data"
+	succeeded
+	grep -q "^  calls and times of $1 are of a part of the run: flick ctl" "$out" ||
+		fail "$label the report does not say of $1: $(cat "$out")"
+}
+
 # again TABLE	what is staged while its module is unloaded is so when it is loaded again.
 again() {
 	step "load $work/comes-back.so"
@@ -110,9 +118,11 @@ changes latency
 label=counted
 start -a counts
 changes counts
+says_whose 'a, b'
 label=all
 start --all
 changes latency
+says_whose 'a, b'
 [ "$(sql "select sum(unknown) from latency")" -le 2 ] || fail "calls have no end"
 # A call that is open when its function goes off has no end: it does not last until there is one.
 label=open
