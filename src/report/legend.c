@@ -25,8 +25,9 @@ static const char *const sentences[N_REASONS] = {
 		      "more are timed)",
 	[PART] = ">  flick ctl switched its probes meanwhile: calls and average are of a part "
 		 "of the time, total and self of all of it",
-	[OPEN] = ">  with calls that had not ended when the program did: their time until then",
-	[STILL_OPEN] = "-  no call of it had ended when the program did",
+	[OPEN] = ">  with calls that had not ended when their thread, or the recording, did: "
+		 "their time until then",
+	[STILL_OPEN] = "-  no call of it had ended when its thread, or the recording, did",
 	[NO_PROBE] = "-  has no probe, so no calls: only samples of the program counter met it",
 	[UNTIMED] = "-  no call of it was seen from its begin to its end, so it has no times",
 	[CUT_OFF] = "-  its calls outlast a window, or none of them was in one",

@@ -55,7 +55,7 @@ expect
 label="what never ended:"
 record --all -- "$work/marks" 1 2
 shown -f total,calls
-expect '^  > with calls that had not ended when the program did'
+expect '^  > with calls that had not ended when their thread, or the recording, did'
 label="few long calls:"
 record --budget=100 -- "$work/marks"
 sqlite3 "$data/results.db" "update latency set avg_error_ns = avg_ns"
