@@ -25,6 +25,8 @@
  *	  `same`, and ends first.
  *	5 A frame that is dropped by mistake is a sample less. A handler may come at any step
  *	  and leave frames of its own, or take some away: each number is read once.
+ *	6 What is 2 GiB away is on another stack (a coroutine's, a handler's), and tells
+ *	  nothing of a frame. Nearer stacks are taken for one.
  *	Known to go wrong: where a function uses alloca in some of its calls, these are no
  *	samples; and where a frame was left by longjmp, and then a call of its function
  *	further out, which began before the function was timed, exits by jump.
@@ -87,6 +89,15 @@ void fl_frames_forget(struct fl_frames *of)
 	give_up(of, 0);
 }
 
+/* Does this call, of the stack that we are on, stand on another one than the frame? */
+static bool is_far_away(const struct fl_frame *f, uint32_t sp)
+{
+	uint64_t here = (uint64_t)high_of(sp) << 32 | sp;
+	uint64_t there = (uint64_t)f->sp_high << 32 | f->sp;
+
+	return here - there + (1u << 31) > UINT32_MAX;
+}
+
 static bool has_body(uint32_t probe)
 {
 	return fl_probe_is_body(&fl_table.probes[probe]);
@@ -96,6 +107,8 @@ static bool has_body(uint32_t probe)
  * instruction. */
 static bool is_left(const struct fl_frame *f, uint32_t entry, uint32_t sp)
 {
+	if (is_far_away(f, sp))
+		return false;
 	return has_body(f->probe) && has_body(entry) ? !is_below(sp, f->sp) :
 	       is_below(f->sp + ARGUMENTS, sp);
 }
@@ -186,9 +199,10 @@ bool fl_frames_push(struct fl_frames *of, const struct fl_frame *frame)
 static bool is_further_in(const struct fl_frames *of, uint32_t function, uint32_t sp)
 {
 	uint32_t n = load_relaxed(&of->n);
+	const struct fl_frame *f = n ? &of->at[n - 1] : NULL;
 
-	return !n || (of->at[n - 1].loose != function &&
-		      is_below(sp + ARGUMENTS, of->at[n - 1].sp));
+	return !f || (f->loose != function && is_below(sp + ARGUMENTS, f->sp) &&
+		      !is_far_away(f, sp));
 }
 
 /* The function's code has a fixed frame size: what ends lower than its frame began is further
@@ -216,7 +230,7 @@ void fl_frames_note(struct fl_frames *of, uint32_t function, uint32_t sp)
 	for (uint32_t i = load_relaxed(&of->n); i-- > 0;) {
 		struct fl_frame *f = &of->at[i];
 
-		if (f->function != function)
+		if (f->function != function || is_far_away(f, sp))
 			continue;
 		if (is_near(sp, f->sp)) {
 			f->same += f->same < UINT16_MAX;
@@ -236,7 +250,7 @@ static uint32_t find_below(struct fl_frames *of, uint32_t function, uint32_t sp)
 	for (uint32_t i = load_relaxed(&of->n); i-- > 0;) {
 		struct fl_frame *f = &of->at[i];
 
-		if (f->function != function)
+		if (f->function != function || is_far_away(f, sp))
 			continue;
 		if (is_below(f->sp, sp))
 			found = i;
@@ -267,7 +281,7 @@ static bool ends_unframed(struct fl_frames *of, struct fl_frame *f, uint32_t sp)
  * larger. */
 static bool may_end_elsewhere(const struct fl_frame *top, uint32_t function, uint32_t sp)
 {
-	return top->function == function &&
+	return top->function == function && !is_far_away(top, sp) &&
 	       (is_near(sp, top->sp) || (top->loose == function && is_below(sp, top->sp)));
 }
 
@@ -280,7 +294,7 @@ static uint32_t find_at(struct fl_frames *of, uint32_t function, uint32_t sp)
 	for (uint32_t i = all; i-- > 0;) {
 		struct fl_frame *f = &of->at[i];
 
-		if (f->function != function)
+		if (f->function != function || is_far_away(f, sp))
 			continue;
 		if (ends_unframed(of, f, sp))
 			return NO_FRAME;
