@@ -73,7 +73,6 @@ struct fl_view {
 	/* The ticks of a sampled call in which its thread could have run, but had no CPU;
 	 * NULL: not known. */
 	uint64_t (*preempted)(const void *owner, uint32_t thread, uint64_t begin, uint64_t end);
-	bool is_now;			/* fl_run_thread_end() comes just when a thread ends */
 	uint64_t ended;			/* the clock when the target ended, and with it the
 					 * threads that end from now on; 0: it has not */
 };
@@ -98,7 +97,8 @@ int fl_run_count(struct fl_run *, uint32_t thread, uint32_t probe, uint64_t n);
  * estimate with the standard error `error`. */
 int fl_run_estimate(struct fl_run *, uint32_t function, uint64_t calls, uint64_t counted,
 		    uint64_t error);
-int fl_run_thread_end(struct fl_run *, uint32_t thread);
+/* alive: the clock when the thread was seen to live last; 0: its last record tells */
+int fl_run_thread_end(struct fl_run *, uint32_t thread, uint64_t alive);
 /* The probes of the functions that `of`, n flags, marks went off at `at` ticks while the
  * program ran: calls of these functions that were open then have no known end. 0 or -ENOMEM. */
 int fl_run_forget(struct fl_run *, uint64_t at, const unsigned char *of, uint32_t n);

@@ -111,13 +111,13 @@ static int feed(struct fl_stream *s, const struct fl_batch *b)
 	return err;
 }
 
-/* When the thread ended. In a trace its last record says so. A thread whose end is seen before
- * the target's may have ended with the target. */
+/* When the thread ended: when it was seen to live last, or made its last record, as its end is
+ * seen some time later. Of a thread whose end is seen when the target had ended, with that. */
 static uint64_t end_of(const struct fl_stream *s)
 {
 	const struct fl_view *source = s->run->source;
 
-	return source->ended ? source->ended : source->is_now ? fl_arch_ticks() : s->last;
+	return source->ended ? source->ended : s->alive > s->last ? s->alive : s->last;
 }
 
 /* Open calls had their time until the thread ended, but for those that a newer call proves to

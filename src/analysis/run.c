@@ -199,12 +199,13 @@ static void settle_thread(struct fl_stream *s)
 	}
 }
 
-int fl_run_thread_end(struct fl_run *run, uint32_t thread)
+int fl_run_thread_end(struct fl_run *run, uint32_t thread, uint64_t alive)
 {
 	struct fl_stream *s = stream_of(run, thread);
 
 	if (!s)
 		return -ENOMEM;
+	s->alive = alive;
 	if (run->pairing && run->pairing->end)
 		run->pairing->end(s);
 	settle_thread(s);
@@ -224,7 +225,7 @@ int fl_run_end(struct fl_run *run)
 {
 	for (uint32_t i = 0; i < run->n_streams; i++)
 		if (run->streams[i])
-			fl_run_thread_end(run, i);
+			fl_run_thread_end(run, i, 0);
 	return run->error;
 }
 

@@ -963,7 +963,8 @@ struct fl_sink {			/* NULL functions: nobody looks */
 	void (*feed)(void *arg, const struct fl_batch *);
 	/* From counters: `n` more calls of `probe` by `thread`. */
 	void (*count)(void *arg, uint32_t thread, uint32_t probe, uint64_t n);
-	void (*thread_end)(void *arg, uint32_t thread);
+	/* alive: the clock when it was seen to live last; 0: not known */
+	void (*thread_end)(void *arg, uint32_t thread, uint64_t alive);
 };
 
 /* A reader drains the slots `number`, number + n_readers, ... Each reader is used by one

@@ -74,6 +74,7 @@ struct life {
 	uint64_t taken;			/* bytes of chunk `consumed` delivered already */
 	uint64_t rest;			/* records that belong to one that is passed over */
 	uint64_t seen_filled, seen_ptr;	/* at the last tick */
+	uint64_t alive;			/* the clock when it was seen to live last */
 	uint64_t named_filled, named_tick;	/* when its name was asked for */
 	struct fl_cursor cursor;		/* where there are windows */
 	uint64_t *counted;		/* delivered of its counters; NULL: nothing yet */
@@ -766,7 +767,7 @@ static void end_life(struct fl_reader *r, struct life *l)
 	t->ended = true;
 	t->to_ns = fl_os_monotonic_ns();
 	if (r->sink.thread_end)
-		r->sink.thread_end(r->sink.arg, thread_number(r, l));
+		r->sink.thread_end(r->sink.arg, thread_number(r, l), l->alive);
 	if (r->is_over) {
 		store_relaxed(&l->slot->state, FL_SLOT_LEFT);
 		return;
@@ -778,8 +779,11 @@ static void end_life(struct fl_reader *r, struct life *l)
 /* True when the life is over. The mark is read first: see the head of this file. */
 static bool drain(struct fl_reader *r, struct life *l, bool target_gone, bool tick)
 {
+	uint64_t now = fl_arch_ticks();
 	bool ended = target_gone || has_ended(r, l);
 
+	if (!ended)
+		l->alive = now;
 	if (!r->counts) {
 		/* (B) pairs with (A) in ring.c */
 		take_chunks(r, l, load_acquire(&l->ring->filled));

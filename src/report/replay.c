@@ -339,12 +339,12 @@ static void feed(void *arg, const struct fl_batch *b)
 		r->err = fl_run_feed(r->run, &cut);
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	struct replay *r = arg;
 
 	if (!r->err)
-		r->err = fl_run_thread_end(r->run, thread);
+		r->err = fl_run_thread_end(r->run, thread, alive);
 }
 
 static int open_run(struct replay *r, const struct fl_view *view, const struct fl_use *use)

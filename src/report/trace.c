@@ -331,7 +331,7 @@ static bool read_block(struct reader *r, struct block b)
 	if (b.type == BLOCK_RECORDS && b.thread < FL_TRACE_THREADS)
 		return feed_records(r, b.thread, b.n);
 	if (b.type == BLOCK_THREAD_END && b.thread < FL_TRACE_THREADS)
-		r->sink->thread_end(r->sink->arg, b.thread);
+		r->sink->thread_end(r->sink->arg, b.thread, 0);
 	else if (b.type == BLOCK_END)
 		r->ended = b.n == r->n && !need(r, 1) && r->whole;
 	else if (b.type != BLOCK_PAUSE)

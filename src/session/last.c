@@ -240,7 +240,7 @@ void fl_last_write(const struct fl_last *l, const struct fl_sink *to)
 		write_frames(l, t, to);
 	for (const struct piece *b = l->first; b; b = b->next) {
 		if (b->is_end)
-			to->thread_end(to->arg, b->thread);
+			to->thread_end(to->arg, b->thread, 0);
 		else
 			to->feed(to->arg, &(struct fl_batch){
 				.thread = b->thread, .records = b->of, .n = b->n,

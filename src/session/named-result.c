@@ -135,13 +135,13 @@ static void take_count(void *arg, uint32_t reader, uint32_t thread, uint32_t pro
 	pthread_mutex_unlock(&d->turn);
 }
 
-static void take_end(void *arg, uint32_t reader, uint32_t thread)
+static void take_end(void *arg, uint32_t reader, uint32_t thread, uint64_t alive)
 {
 	struct fl_named_seen *d = arg;
 
 	thread = thread_of(d, reader, thread);
 	pthread_mutex_lock(&d->turn);
-	note_error(d, fl_run_thread_end(d->run, thread));
+	note_error(d, fl_run_thread_end(d->run, thread, alive));
 	if (thread < d->n_threads)
 		d->skipped[thread] = 0;
 	pthread_mutex_unlock(&d->turn);

@@ -79,9 +79,9 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 	(void)arg, (void)thread, (void)probe, (void)n;
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
-	(void)arg, (void)thread;
+	(void)arg, (void)thread, (void)alive;
 }
 
 enum {

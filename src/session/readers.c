@@ -123,7 +123,7 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 		store_relaxed(&o->delivered, o->delivered + n);
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	struct one *o = arg;
 
@@ -133,8 +133,8 @@ static void thread_end(void *arg, uint32_t thread)
 		fl_trace_thread_end(o->s->trace, thread);
 	begin_looking(o);
 	EACH_LISTENER(l, o->s->readers)
-		l->thread_end(l->arg, o->number, thread);
-	end_looking(o, fl_run_thread_end(o->run, thread));
+		l->thread_end(l->arg, o->number, thread, alive);
+	end_looking(o, fl_run_thread_end(o->run, thread, alive));
 }
 
 /* The thread of each reader except the first. */

@@ -32,7 +32,7 @@ struct fl_listener {
 	void *arg;
 	void (*feed)(void *arg, uint32_t reader, const struct fl_batch *);
 	void (*count)(void *arg, uint32_t reader, uint32_t thread, uint32_t probe, uint64_t n);
-	void (*thread_end)(void *arg, uint32_t reader, uint32_t thread);
+	void (*thread_end)(void *arg, uint32_t reader, uint32_t thread, uint64_t alive);
 };
 int fl_readers_listen(struct fl_readers *, const struct fl_listener *);
 void fl_readers_part(struct fl_readers *, const void *arg);

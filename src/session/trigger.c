@@ -324,8 +324,9 @@ static void write_batch(void *trace, const struct fl_batch *b)
 	fl_trace_put(trace, b);
 }
 
-static void write_end(void *trace, uint32_t thread)
+static void write_end(void *trace, uint32_t thread, uint64_t alive)
 {
+	(void)alive;
 	fl_trace_thread_end(trace, thread);
 }
 

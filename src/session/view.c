@@ -127,7 +127,6 @@ void fl_view_open(struct fl_session *s)
 		.framed = 1u << FL_PROVIDER_XRAY | 1u << FL_PROVIDER_PATCHABLE |
 			  1u << FL_PROVIDER_BODY,
 		.ns_per_tick = 1.0,
-		.is_now = true,
 	};
 	/* By the one thread that reads. What is made of a trace later does not know. */
 	if (s->view.sampled && !s->o->raw && !s->o->trace &&

@@ -49,10 +49,10 @@ static void count(void *arg, uint32_t thread, uint32_t probe, uint64_t n)
 	fl_run_count(run, thread, probe, n);
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	(void)arg;
-	fl_run_thread_end(run, thread);
+	fl_run_thread_end(run, thread, alive);
 }
 
 static const char *name_of(const void *owner, uint32_t function)

@@ -34,10 +34,10 @@ static void feed(void *arg, const struct fl_batch *b)
 	fl_run_feed(run, &few);
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	(void)arg;
-	fl_run_thread_end(run, thread % 64);
+	fl_run_thread_end(run, thread % 64, alive);
 }
 
 static void read_file(const uint8_t *bytes, size_t n, bool sampled)

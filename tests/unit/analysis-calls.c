@@ -54,7 +54,7 @@ static int tear_down(void **unused)
 static const struct flick_rows *result(int which)
 {
 	if (!results[which].cells) {
-		assert_int_equal(fl_run_thread_end(run, 0), 0);
+		assert_int_equal(fl_run_thread_end(run, 0, 0), 0);
 		assert_int_equal(fl_run_rows(run, (size_t)which, &results[which]), 0);
 	}
 	return &results[which];
@@ -607,9 +607,9 @@ static void merged_runs_are_one_run(void **unused)
 	now = 1000;
 	walk(run, 0);
 	walk(other, 1);
-	fl_run_thread_end(run, 0);
-	fl_run_thread_end(both, 0);
-	fl_run_thread_end(both, 1);
+	fl_run_thread_end(run, 0, 0);
+	fl_run_thread_end(both, 0, 0);
+	fl_run_thread_end(both, 1, 0);
 	assert_int_equal(fl_run_merge(run, other), 0);
 	for (size_t i = 0; i < N_USES; i++) {
 		assert_int_equal(fl_run_rows(both, i, &one), 0);

@@ -63,7 +63,7 @@ static void entries_are_calls(void **unused)
 	fl_run_count(run, 1, 2, 1);
 	fl_run_count(run, 1, 3, 9);		/* counters of exits are no calls */
 	fl_run_count(run, 1, 99, 9);
-	fl_run_thread_end(run, 0);
+	fl_run_thread_end(run, 0, 0);
 	assert_int_equal(fl_run_rows(run, 0, &rows), 0);
 	assert_int_equal(rows.n_rows, 2);
 	assert_int_equal(rows.cells[1], 1);

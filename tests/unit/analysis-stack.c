@@ -34,7 +34,7 @@ static int tear_down(void **unused)
 static uint64_t cell(char f, const char *column)
 {
 	if (!result.cells) {
-		assert_int_equal(fl_run_thread_end(run, 0), 0);
+		assert_int_equal(fl_run_thread_end(run, 0, 0), 0);
 		assert_int_equal(fl_run_rows(run, 0, &result), 0);
 	}
 	for (size_t r = 0; r < result.n_rows; r++) {
@@ -323,6 +323,25 @@ static void thread_end_leaves_calls_unknown(void **unused)
 	assert_int_equal(cell('a', "avg_ns"), FLICK_NONE);
 }
 
+/* The end of a thread is seen late. It lived when it made its last record, and when it was seen
+ * to live. */
+static void open_calls_last_until_their_thread_was_seen(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	leave('b', 200);
+	assert_int_equal(fl_run_thread_end(run, 0, 1035), 0);
+	enter('a', 100);
+	enter('b', 200);
+	leave('b', 200);
+	assert_int_equal(fl_run_thread_end(run, 0, 1055), 0);
+	assert_int_equal(fl_run_rows(run, 0, &result), 0);
+	assert_int_equal(cell('a', "calls"), 2);
+	assert_int_equal(cell('a', "total_ns"), 25 + 20);
+	assert_int_equal(cell('b', "total_ns"), 20);
+}
+
 /* A loop around setjmp: of calls that were left at one place the last one alone may be open
  * still, and what the others had called is over with them. */
 static void what_was_left_before_is_not_open_at_the_end(void **unused)
@@ -550,6 +569,7 @@ int main(void)
 		T(alloca_lowers_the_exit),
 		T(exit_without_entry_is_unknown),
 		T(thread_end_leaves_calls_unknown),
+		T(open_calls_last_until_their_thread_was_seen),
 		T(what_was_left_before_is_not_open_at_the_end),
 		T(a_coroutines_call_is_open_beside_newer_ones),
 		T(coroutines_keep_their_calls),

@@ -400,7 +400,7 @@ static void replay(void)
 	view.framed = does(FRAMED) ? 1 : 0;
 	assert_int_equal(fl_run_open(&run, uses, N_USES, &view), 0);
 	assert_int_equal(fl_run_feed(run, &b), 0);
-	assert_int_equal(fl_run_thread_end(run, 0), 0);
+	assert_int_equal(fl_run_thread_end(run, 0, 0), 0);
 }
 
 static void check_stream(uint32_t stream)

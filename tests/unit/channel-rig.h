@@ -40,7 +40,7 @@ struct rig {
 	struct fl_reader *reader;
 	uint64_t next[RIG_THREADS][RIG_SERIES];	/* number expected of each */
 	struct flick_record last[RIG_THREADS];
-	uint64_t delivered, misordered, torn, split, ended, counter[RIG_COUNTERS];
+	uint64_t delivered, misordered, torn, split, ended, alive, counter[RIG_COUNTERS];
 	volatile uint64_t *shared;	/* a page target and test share */
 };
 
@@ -85,12 +85,13 @@ static inline void rig_count(void *arg, uint32_t thread, uint32_t probe, uint64_
 		g->counter[probe] += n;
 }
 
-static inline void rig_end(void *arg, uint32_t thread)
+static inline void rig_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	struct rig *g = arg;
 
 	(void)thread;
 	g->ended++;
+	g->alive = alive;
 }
 
 static inline void rig_die(const char *what)

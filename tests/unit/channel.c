@@ -525,21 +525,26 @@ static void exec_ends_the_old_images_threads(void **state)
 	drain_exec(run_exec_in_thread, 13, 3);
 }
 
-/* The new image announced itself; the renamed thread's slot is unmarked. */
+/* The new image announced itself; the renamed thread's slot is unmarked. It lived when it was
+ * looked at before. */
 static void image_number_ends_a_thread_that_no_mark_ends(void **state)
 {
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
 	struct half h = { 2, 0, 0, 32, 32 };
+	uint64_t lived, other;
 
 	(void)state;
 	fl_shm_processes(g->m)[3].image = 1;
 	fl_shm_slot(g->m, 0)->image = 1;
 	fl_shm_slot(g->m, 0)->process = 3;
 	set_slot(g, &h);
+	lived = fl_arch_ticks();
 	assert_int_equal(fl_reader_poll(g->reader, false), 0);
+	other = fl_arch_ticks();
 	fl_shm_processes(g->m)[3].image = 2;
 	assert_int_equal(fl_reader_poll(g->reader, false), 2);
 	assert_int_equal(g->ended, 1);
+	assert_in_range(g->alive, lived, other);
 	rig_close(g);
 }
 

@@ -34,9 +34,10 @@ static void feed(void *arg, const struct fl_batch *b)
 		got[n_got++] = b->records[i].tsc * 1000 + b->thread;
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	(void)arg;
+	(void)alive;
 	(void)thread;
 	n_ended++;
 }

@@ -39,9 +39,10 @@ static void feed(void *arg, const struct fl_batch *b)
 	}
 }
 
-static void thread_end(void *arg, uint32_t thread)
+static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	(void)arg;
+	(void)alive;
 	seen[n_seen].thread = thread;
 	seen[n_seen++].probe = UINT32_MAX;
 }

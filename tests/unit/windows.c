@@ -273,9 +273,10 @@ static void see(void *arg, const struct fl_batch *b)
 	}
 }
 
-static void see_end(void *arg, uint32_t thread)
+static void see_end(void *arg, uint32_t thread, uint64_t alive)
 {
 	(void)thread;
+	(void)alive;
 	((struct seen *)arg)->ended++;
 }
 
