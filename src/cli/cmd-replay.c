@@ -320,8 +320,8 @@ const struct fl_cmd fl_cmd_replay = {
 	.args = "[OPTION...] [DIR]",
 	.about = "Print the calls of a trace, one after another",
 	.more = "The trace is what `flick record --trace` kept in DIR (flick.data). Calls are "
-		"indented\nby depth, threads merged by time. A TIME has a unit: ns, us, ms, s "
-		"or m.",
+		"indented\nby depth, threads merged by time. A TIME has a unit: ns (without "
+		"one, too), us,\nms, s or m.",
 	.options = options,
 	.run = run,
 };
