@@ -101,39 +101,74 @@ static uint64_t print_buckets(FILE *to, uint64_t n[BUCKETS])
 	return all;
 }
 
-/* As funclatency does, take all calls that ended, also calls inside one another: so average
- * times count is the total. */
-static void print_summary(FILE *to, const struct fl_sheet *s, uint64_t function, uint64_t n)
+static uint64_t number_in(const struct flick_rows *r, size_t i, const char *column)
 {
-	const struct flick_rows *r = s->result;
-	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
+	int c = fl_sheet_column(r, column);
 
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const uint64_t *row = r->cells + i * r->n_columns;
+	return c < 0 ? FLICK_NONE : r->cells[i * r->n_columns + (size_t)c];
+}
 
-		if (row[0] == function && row[avg] != FLICK_NONE)
-			fprintf(to, "\navg = %llu nsecs, total: %llu nsecs, count: %llu\n",
-				(unsigned long long)row[avg],
-				(unsigned long long)row[sum], (unsigned long long)n);
-	}
+/* As funclatency does, take all calls that ended, also calls inside one another: so average
+ * times count is the total. The sum has the time of open calls, too. What has not ended, or was
+ * left by longjmp() or an exception, is in no histogram. */
+static void print_summary(FILE *to, const struct flick_rows *r, size_t i, uint64_t n)
+{
+	uint64_t avg = number_in(r, i, "avg_ns"), sum = number_in(r, i, "sum_ns");
+	uint64_t open = number_in(r, i, "open"), unknown = number_in(r, i, "unknown");
+
+	if (open && open != FLICK_NONE)
+		sum = avg * n;
+	if (n && avg != FLICK_NONE)
+		fprintf(to, "\navg = %llu nsecs, total: %llu nsecs, count: %llu\n",
+			(unsigned long long)avg, (unsigned long long)sum,
+			(unsigned long long)n);
+	if (unknown && unknown != FLICK_NONE)
+		fprintf(to, "not timed: %llu, open at the begin or the end, or left by longjmp "
+			"or an exception\n", (unsigned long long)unknown);
+}
+
+static void print_function(FILE *to, const struct fl_sheet *s, uint64_t function)
+{
+	fputs(FUNCTION, to);
+	fl_print_cut(to, fl_sheet_function(s, function), s->width > strlen(FUNCTION) ?
+		     s->width - strlen(FUNCTION) + 1 : s->width);
+	print_module(to, s, function, " [", "]");
+	fputc('\n', to);
+}
+
+/* The row of a function; n_rows: it has none. */
+static size_t find_own_row(const struct flick_rows *r, uint64_t function)
+{
+	size_t i = 0;
+
+	while (i < r->n_rows && r->cells[i * r->n_columns] != function)
+		i++;
+	return i;
 }
 
 void fl_text_spread(FILE *to, const struct fl_sheet *spread,
 		    const struct fl_sheet *latency)
 {
-	const struct flick_rows *r = spread->result;
-	uint64_t n[BUCKETS];
+	const struct flick_rows *r = spread->result, *times = latency->result;
+	uint64_t n[BUCKETS], all;
 
-	for (size_t i = 0; i < r->n_rows;) {
+	for (size_t i = 0, at; i < r->n_rows;) {
 		uint64_t function = r->cells[i * r->n_columns];
 
-		fputs(FUNCTION, to);
-		fl_print_cut(to, fl_sheet_function(spread, function),
-			     spread->width > strlen(FUNCTION) ?
-			     spread->width - strlen(FUNCTION) + 1 : spread->width);
-		print_module(to, spread, function, " [", "]");
-		fputc('\n', to);
+		print_function(to, spread, function);
 		i += gather(r, i, n);
-		print_summary(to, latency, function, print_buckets(to, n));
+		all = print_buckets(to, n);
+		at = find_own_row(times, function);
+		if (at < times->n_rows)
+			print_summary(to, times, at, all);
+	}
+	for (size_t i = 0; i < times->n_rows; i++) {
+		uint64_t function = times->cells[i * times->n_columns];
+		uint64_t unknown = number_in(times, i, "unknown");
+
+		if (!unknown || unknown == FLICK_NONE || find_own_row(r, function) < r->n_rows)
+			continue;
+		print_function(to, latency, function);
+		print_summary(to, times, i, 0);
 	}
 }

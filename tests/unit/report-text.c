@@ -519,6 +519,38 @@ static void histogram_looks_like_funclatency(void **unused)
 	free(text);
 }
 
+static const struct flick_column open_columns[] = {
+	{ "function", FLICK_COL_FUNCTION }, { "avg_ns", FLICK_COL_NS },
+	{ "sum_ns", FLICK_COL_NS }, { "unknown", FLICK_COL_COUNT },
+	{ "open", FLICK_COL_COUNT },
+};
+
+/* What is in no histogram is said: two calls beside three that ended, one of which was open for
+ * 985; of others none ended. */
+static void histograms_say_what_they_lack(void **unused)
+{
+	uint64_t spread_cells[] = { 0, 0, 1, 1, 0, 4, 8, 2 };
+	uint64_t cells[] = { 0, 5, 1000, 2, 1, 1, FLICK_NONE, FLICK_NONE, 7, 0, 2, FLICK_NONE,
+			     FLICK_NONE, 0, 0 };
+	struct flick_rows s = { spread_columns, 4, spread_cells, 2 };
+	struct flick_rows l = { open_columns, 5, cells, 3 };
+	struct fl_sheet spread = { .result = &s, .functions = names, .n_functions = 3 };
+	struct fl_sheet latency = { .result = &l, .functions = names, .n_functions = 3 };
+	char *text, due[256];
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+
+	(void)unused;
+	fl_text_spread(f, &spread, &latency);
+	fclose(f);
+	snprintf(due, sizeof(due), "\navg = 5 nsecs, total: 15 nsecs, count: 3\n"
+		 "not timed: 2, open at the begin or the end, or left by longjmp or an "
+		 "exception\n\nFunction = %s\nnot timed: 7, open at the begin or the end, or "
+		 "left by longjmp or an exception\n", names[1]);
+	assert_string_equal(strstr(text, "\navg"), due);
+	free(text);
+}
+
 /* ---- names of anybody's ------------------------------------------------------------ */
 
 static const char *const hostile[] = {
@@ -714,6 +746,7 @@ int main(void)
 		cmocka_unit_test(trees_are_indented),
 		cmocka_unit_test(counts_look_like_funccount),
 		cmocka_unit_test(histogram_looks_like_funclatency),
+		cmocka_unit_test(histograms_say_what_they_lack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
