@@ -140,6 +140,10 @@ static int check_profiler(const struct wish *w, enum fl_action action)
 		       "calls that are sampled are timed so without it");
 		return -1;
 	}
+	if (w->o.raw && action == FL_ACT_COUNT) {
+		fl_say("--raw is of times: if every call is counted none is taken");
+		return -1;
+	}
 	if (!is_profiler_set(w) || w->o.rate || action == FL_ACT_SAMPLE)
 		return 0;
 	if (w->o.budget_text)

@@ -39,6 +39,7 @@ wrong '0.1% to 100%' record --rate nan -- true
 wrong 'cannot be used with --rate=5%' record --rate 5% --all -- true
 wrong 'precise is for recordings that time every call' record --precise -- true
 wrong 'precise is for recordings that time every call' record --precise -a counts -- true
+wrong 'raw is of times' record --raw -a counts -- true
 wrong 'cannot be used with --rate=5%' record --rate 5% --trace -a graph -- true
 wrong 'samples in another way' record --rate 5% -K 3 -- true
 wrong 'samples in another way' record --rate auto --epoch 3 -- true
