@@ -61,7 +61,7 @@ GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
 READER_DIRS = perf analysis report trial trial/$(ARCH) args session cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
-ALONE := src/base/bytes.c
+ALONE := src/base/bytes.c src/agent/listed.c
 sources = $(filter-out $(ALONE),$(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S)))
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
 
@@ -210,7 +210,7 @@ $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 	$(Q)$(CC) $(STRICT) -Isrc -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
 
 $(WITH_POINTS): $(BUILD)/points.a
-$(BUILD)/tests/unit/bytes: $(call objects,guest,$(ALONE))
+$(BUILD)/tests/unit/bytes: $(call objects,guest,src/base/bytes.c)
 $(filter-out $(WITH_POINTS),$(TEST_BIN)): $(BUILD)/tested.a
 # Its time is its own.
 $(BUILD)/tests/unit/session-budget: private TEST_LIBS += -Wl,--wrap=fl_os_monotonic_ns
@@ -248,7 +248,7 @@ $(BUILD)/other/%.o: src/%.S config.mk
 	@mkdir -p $(@D)
 	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -c -o $@ $<
 $(BUILD)/other.a: $(OTHER_OBJ)
-$(BUILD)/other/tests/bytes: $(call objects,other,$(ALONE))
+$(BUILD)/other/tests/bytes: $(call objects,other,src/base/bytes.c)
 vpath %.c tests/unit tests/cross
 $(BUILD)/other/tests/%: %.c $(BUILD)/other.a
 	@mkdir -p $(@D)

@@ -66,6 +66,7 @@ void fl_attach_tell(enum fl_recorders);
  * constructor, or with the loader's lock. */
 void fl_find_open(void);
 void fl_find_open_late(void);		/* in a program that ran before */
+extern uintptr_t fl_find_listed;	/* our dl_iterate_phdr() (listed.c); 0: there is none */
 /* The unwinder whose code or data is at `at` is loaded; 0: none is. It may not be relocated
  * yet: with the loader's lock, before any of its code runs. */
 void fl_find_loaded(uintptr_t at);

@@ -7,17 +7,19 @@
  * and backtraces come through here, frame by frame, in any thread and in handlers: no lock is
  * taken, and what is looked at is constant.
  *
- * Where the C library has no such function (before glibc 2.35) unwinders ask otherwise, and
- * where another one of that name stands before ours they do not come here: then bodies are
- * not found, which fl_find_open() says. In a static program ours, being weak, gives way.
+ * Unwinders that ask dl_iterate_phdr() come to listed.c. Where the C library has no such
+ * function (before glibc 2.35) libgcc's asks otherwise, and where another one of that name
+ * stands before ours they do not come here: then bodies are not found, which fl_find_open()
+ * says. In a static program ours, being weak, gives way.
  *
  * Nor do unwinders come here that are loaded for a module which looks at its own libraries
  * first (RTLD_DEEPBIND): so in an unwinder that is being loaded, the relocation is made one
  * that asks us what it is to be.
  *
  * In a program that ran before, no unwinder comes here by that name. So where an unwinder keeps
- * the address of the C library's function, ours is put, for good: a thread may be in a body for
- * as long as it likes. attach.c sees to it before that an unwinder is there.
+ * the address of the C library's function, of either name, ours is put, for good: a thread
+ * may be in a body for as long as it likes. attach.c sees to it before that an unwinder is
+ * there.
  */
 #include <sys/mman.h>
 
@@ -38,6 +40,7 @@ typedef int find_function(void *pc, struct found_object *);
 
 static find_function *next;		/* the C library's; W once, the first time */
 static void *own_map;			/* a body's module, for whoever asks: libflick's */
+uintptr_t fl_find_listed;		/* W listed.c's constructor */
 
 /* Also before our first constructor has run: then an exception of a library's is in its own
  * code. */
@@ -178,21 +181,31 @@ void fl_find_loaded(uintptr_t at)
 
 /* ---- in a program that ran before ------------------------------------------------------ */
 
+/* Who comes there leads on to the C library's, so another's is left alone. */
+static bool leads_to_c(const struct fl_module *m, uintptr_t value)
+{
+	return value == (uintptr_t)fl_obj_c_function("dl_iterate_phdr") ||
+	       (value >= m->lo && value < m->hi);	/* as yet the loader binds it */
+}
+
 static int redirect_word(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)
 {
 	uintptr_t *word = (uintptr_t *)at;
 
-	(void)arg;
 	(void)type;
-	if (!is_of_another(name, value) || load_relaxed(word) == (uintptr_t)find)
-		return 0;
-	return store_word(word, (uintptr_t)find);
+	if (is_of_another(name, value) && load_relaxed(word) != (uintptr_t)find)
+		return store_word(word, (uintptr_t)find);
+	if (fl_find_listed && !value && !__builtin_strcmp(name, "dl_iterate_phdr") &&
+	    leads_to_c(arg, load_relaxed(word)))
+		return store_word(word, fl_find_listed);
+	return 0;
 }
 
 static int redirect_module(void *arg, struct fl_module *m)
 {
-	return fl_obj_relocs(m, redirect_word, arg);
+	(void)arg;
+	return fl_obj_relocs(m, redirect_word, m);
 }
 
 /* Nobody tells us yet when a module goes, so the loader keeps all. */

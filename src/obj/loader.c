@@ -90,3 +90,16 @@ void *fl_obj_c_function(const char *name)
 		found = is_c_library(m) ? look_up(m, name) : NULL;
 	return found;
 }
+
+void *fl_obj_next_function(const char *name, const void *own)
+{
+	const struct r_debug *loader = fl_obj_loader();
+	const struct link_map *m = loader ? loader->r_map : NULL;
+	void *found = NULL;
+
+	for (; m && found != own; m = m->l_next)
+		found = look_up(m, name);
+	for (found = NULL; m && !found; m = m->l_next)
+		found = look_up(m, name);
+	return found ? found : fl_obj_c_function(name);
+}

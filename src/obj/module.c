@@ -432,7 +432,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* First called in the first constructor, or by flick_open(). */
+/* First called in the first constructor, or by flick_open(). In a static program the C
+ * library's is not found by its name, but is the only one. */
 static int ask_loader(int (*each)(struct dl_phdr_info *, size_t, void *), void *arg)
 {
 	static int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);

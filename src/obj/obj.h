@@ -112,6 +112,10 @@ const struct r_debug *fl_obj_loader(void);
 /* The C library's own function `name`, even if other modules have one of that name. To be
  * called in the first constructor, or with the loader's lock. NULL: not found. */
 void *fl_obj_c_function(const char *name);
+/* The function of that name that comes behind `own`, which is one, too, and stands before
+ * it: a sanitizer's, or the C library's. Where `own` was loaded late, the C library's. At any
+ * time, if the C library has it: no module up to there goes. */
+void *fl_obj_next_function(const char *name, const void *own);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 /* READER: copy a file that others may write (read.c). SYMBOLS: only headers and symbols, into
