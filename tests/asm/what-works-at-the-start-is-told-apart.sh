@@ -11,10 +11,16 @@ find . -name '*.o' | while read -r o; do
 	nm "$o" | awk -v o="$o" '$1 == "U" { print "uses", o, $2 }
 		NF == 3 && $2 ~ /[TDBRWVC]/ { print "defines", o, $3 }'
 done >"$work/facts"
+# The program calls what the library exports.
+nm -D --defined-only ../libflick.so | awk '{ sub(/@.*/, "", $3); print "exported", $3 }' \
+	>>"$work/facts"
 awk '$1 == "placed" { placed[$2]; n++ }
 	$1 == "defines" { of[$3] = $2 }
 	$1 == "uses" { from[++m] = $2; what[m] = $3 }
+	$1 == "exported" { name[$2] }
 	END {
+		for (e in name)
+			elsewhere[of[e]]
 		for (i = 1; i <= m; i++) {
 			o = of[what[i]]
 			if (o == "" || o == from[i] || o in placed)
