@@ -6,12 +6,12 @@
 need "$CC" sqlite3
 cat >"$work/lib.c" <<'END_C'
 __attribute__((noinline)) void often(void) { __asm__ volatile("" ::: "memory"); }
-__attribute__((noinline)) void once(void) { for (volatile int i = 0; i < 99999; i++); }
+__attribute__((noinline)) void once(void) { for (volatile int i = 0; i < 9999999; i++); }
 END_C
 cat >"$work/main.c" <<'END_C'
 void often(void);
 void once(void);
-__attribute__((noinline)) void other(void) { for (volatile int i = 0; i < 99999; i++); }
+__attribute__((noinline)) void other(void) { for (volatile int i = 0; i < 9999999; i++); }
 int main(void)
 {
 	for (int i = 0; i < 100; i++)

@@ -52,6 +52,8 @@ grep -q '^cost: unknown (the system' "$err" && skip "the system gives no samples
 cost=$(sed -n 's/^cost: \([0-9.]*\) % of CPU time.*/\1/p' "$err")
 agent=$(sed -n 's/^cost: .*, agent \([0-9]*\) ms at start and dlopen$/\1/p' "$err")
 samples=$(sed -n 's/^cost: .*samples \([0-9.]*\),.*/\1/p' "$err")
-awk -v c="${cost:-99}" -v samples="${samples:-0}" 'BEGIN { exit c - samples > 12 }' ||
+# What arms and what switches share a few functions, whose samples count as probes'. With all of
+# the agent's work it would be more than half.
+awk -v c="${cost:-99}" -v samples="${samples:-0}" 'BEGIN { exit c - samples > 20 }' ||
 	fail "a program without calls costs $cost %"
 [ "${agent:-0}" -gt 10 ] || fail "the agent took $agent ms for 64,000 functions"

@@ -46,7 +46,7 @@ END
 compile "$work/refused" "$work/refused.c" -O1 -rdynamic
 record -- "$work/refused"
 succeeded
-grep -q '^flick: the one probe cannot be used: .*collector.*; samples alone tell' "$err" ||
+grep -q '^flick: the one probe cannot be used: .*runtime.*; samples alone tell' "$err" ||
 	fail "$label it is not said"
 [ "$(grep -c 'samples alone' "$err")" -eq 1 ] || fail "$label it is said twice"
 [ "$(sql "select max(self_ns) * 10 > sum(self_ns) * 9 from latency")" -eq 1 ] ||

@@ -8,6 +8,7 @@
 #ifndef MADE_H
 #define MADE_H
 
+#include "obj/look.h"
 #include "site/site.h"
 #include "fuzz.h"
 
