@@ -6,11 +6,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$top/build/guest" || exit 1
 
-find . -name '*.o' | while read -r o; do
-	readelf -SW "$o" | grep -q fl_start_work && echo "placed $o"
-	nm "$o" | awk -v o="$o" '$1 == "U" { print "uses", o, $2 }
-		NF == 3 && $2 ~ /[TDBRWVC]/ { print "defines", o, $3 }'
-done >"$work/facts"
+objects=$(find . -name '*.o')
+# shellcheck disable=SC2086
+{
+	readelf -SW $objects | awk '$1 == "File:" { o = $2 } / fl_start_work / { print "placed", o }'
+	nm -A $objects | awk '{ o = $1; sub(/:.*/, "", o) }
+		$(NF - 1) == "U" { print "uses", o, $NF }
+		$(NF - 1) ~ /^[TDBRWVC]$/ { print "defines", o, $NF }'
+} >"$work/facts"
 # The program calls what the library exports.
 nm -D --defined-only ../libflick.so | awk '{ sub(/@.*/, "", $3); print "exported", $3 }' \
 	>>"$work/facts"
