@@ -90,9 +90,9 @@
  *	   A call that began lower may live after all: on the stack of a coroutine that is
  *	   inside a frame of a function without probes. So a new call to which all others
  *	   seem dead, because they began lower, is an *orphan*: its caller is not known, and
- *	   its time counts in the calls below. A call becomes an orphan, too, when sweep()
+ *	   its time counts in the calls below. A call becomes an orphan, too, when make_room()
  *	   takes away its caller.
- *	4. sweep() drops the calls that stand lower than a newer one, and the middle of a
+ *	4. make_room() drops the calls that stand lower than a newer one, and the middle of a
  *	   long run at one stack pointer (RUN_KEEP are kept at either end). Inlining does
  *	   not nest that deep; a loop around setjmp() repeats without end.
  *
@@ -247,29 +247,24 @@ static void mark_runs(const struct fl_fiber *f, unsigned char *dead,
 	mark_long_run(dead, run, n);
 }
 
-/* Before the array grows: remove the calls that a new one at `sp` proves dead. */
-static void sweep(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+/* Before the array grows: the calls that a new one at `*sp` proves dead. */
+static void mark_outgrown(const struct fl_fiber *f, const void *sp, unsigned char *dead,
+			  uint32_t *run)
 {
-	unsigned char *dead = calloc(f->n, 1);
-	uint32_t *run = malloc(f->n * sizeof(*run));
-
-	if (dead && run) {
-		mark_below_newer(f, sp, dead);
-		mark_runs(f, dead, run);
-		drop_marked(s, f, dead, run);
-	}
-	free(run);
-	free(dead);
+	mark_below_newer(f, *(const uint32_t *)sp, dead);
+	mark_runs(f, dead, run);
 }
 
 /* Calls that are over for sure, on stacks of coroutines, too: those at whose place a newer one
  * stands (WHY, 3), and all that they made. `run` is of the calls at one stack pointer, the
  * highest that was met from the innermost call on: what is below such a call was made by it, or
  * by one that is over. */
-static void mark_passed(const struct fl_fiber *f, unsigned char *dead, uint32_t *run)
+static void mark_passed(const struct fl_fiber *f, const void *arg, unsigned char *dead,
+			uint32_t *run)
 {
 	uint32_t n = 0;
 
+	(void)arg;
 	for (uint32_t i = f->n; i-- > 0;) {
 		const struct fl_open *old = &f->open[i], *newer = n ? &f->open[*run] : old;
 
@@ -292,42 +287,54 @@ static void mark_passed(const struct fl_fiber *f, unsigned char *dead, uint32_t 
 	}
 }
 
-void fl_stack_settle(struct fl_stack *s)
-{
-	for (uint32_t i = 0; i < s->n_fibers; i++) {
-		struct fl_fiber *f = &s->fibers[i];
-		unsigned char *dead = calloc(f->n + 1, 1);
-		uint32_t *run = malloc((f->n + 1) * sizeof(*run));
+/* Calls that began before `at`, of the functions that `of` marks. */
+struct forgotten {
+	uint64_t at;
+	const unsigned char *of;
+	uint32_t n;
+};
 
-		if (dead && run) {
-			mark_passed(f, dead, run);
-			drop_marked(s, f, dead, run);
-		}
-		free(run);
-		free(dead);
-	}
+static void mark_forgotten(const struct fl_fiber *f, const void *arg, unsigned char *dead,
+			   uint32_t *room)
+{
+	const struct forgotten *w = arg;
+
+	(void)room;
+	for (uint32_t i = 0; i < f->n; i++)
+		dead[i] = f->open[i].tsc < w->at && f->open[i].function < w->n &&
+			  w->of[f->open[i].function];
 }
 
-static void forget_of(struct fl_stack *s, struct fl_fiber *f, uint64_t at,
-		      const unsigned char *of, uint32_t n)
-{
-	unsigned char *dead = calloc(f->n + 1, 1);
-	uint32_t *moved = malloc((f->n + 1) * sizeof(*moved));
+/* `dead` is f->n flags, zeros at first, and `room` is for as many numbers. */
+typedef void mark_calls(const struct fl_fiber *f, const void *arg, unsigned char *dead,
+			uint32_t *room);
 
-	for (uint32_t i = 0; dead && i < f->n; i++)
-		dead[i] = f->open[i].tsc < at && f->open[i].function < n &&
-			  of[f->open[i].function];
-	if (dead && moved)
-		drop_marked(s, f, dead, moved);
-	free(moved);
+/* Drop the calls that are marked so. Without memory none is. */
+static void drop_where(struct fl_stack *s, struct fl_fiber *f, mark_calls *mark,
+		       const void *arg)
+{
+	unsigned char *dead = f->n ? calloc(f->n, 1) : NULL;
+	uint32_t *room = dead ? malloc(f->n * sizeof(*room)) : NULL;
+
+	if (room) {
+		mark(f, arg, dead, room);
+		drop_marked(s, f, dead, room);
+	}
+	free(room);
 	free(dead);
+}
+
+void fl_stack_settle(struct fl_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++)
+		drop_where(s, &s->fibers[i], mark_passed, NULL);
 }
 
 void fl_stack_forget(struct fl_stack *s, uint64_t at, const unsigned char *of, uint32_t n)
 {
 	for (uint32_t i = 0; i < s->n_fibers; i++)
-		if (s->fibers[i].n)
-			forget_of(s, &s->fibers[i], at, of, n);
+		drop_where(s, &s->fibers[i], mark_forgotten,
+			   &(struct forgotten){ at, of, n });
 }
 
 /* ---- entry --------------------------------------------------------------- */
@@ -338,8 +345,7 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	struct fl_open *open;
 	void **marks;
 
-	if (f->n)
-		sweep(s, f, sp);
+	drop_where(s, f, mark_outgrown, &sp);
 	if (f->n <= f->room / 2 && f->room)
 		return 0;
 	marks = realloc(f->marks, ((size_t)room * f->n_marks + 1) * sizeof(*marks));
