@@ -486,12 +486,13 @@ void fl_change_say(const struct fl_session *s, char *to, size_t room)
 
 	*to = '\0';
 	for (uint32_t f = 0; of && f < fs->n; f++) {
-		const char *name = fl_functions_simple(fs, f);
+		const char *name;
 
-		if (of[f] && n++ < NAMED)
-			at += (size_t)snprintf(to + at, room - at, "%s%.*s", at ? ", " : "",
-					       LONGEST,
-					       name ? name : fl_functions_name(fs, f));
+		if (!of[f] || n++ >= NAMED)
+			continue;
+		name = fl_functions_simple(fs, f);
+		at += (size_t)snprintf(to + at, room - at, "%s%.*s", at ? ", " : "", LONGEST,
+				       name ? name : fl_functions_name(fs, f));
 	}
 	if (n > NAMED)
 		snprintf(to + at, room - at, " and %zu more", n - NAMED);
