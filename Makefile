@@ -61,7 +61,7 @@ GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
 READER_DIRS = perf analysis report trial trial/$(ARCH) args session cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
-ALONE := src/base/bytes.c src/agent/listed.c
+ALONE := src/base/bytes.c src/agent/asked.c src/agent/listed.c
 sources = $(filter-out $(ALONE),$(wildcard $(foreach d,$1,src/$d/*.c src/$d/*.S)))
 objects = $(patsubst src/%,$(BUILD)/$1/%.o,$(basename $2))
 

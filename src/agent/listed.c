@@ -71,10 +71,12 @@ static int iterate(each_function *each, void *arg)
 	static iterate_function *next;		/* W whoever comes first; always the same */
 	iterate_function *f = load_relaxed(&next);	/* constant: no ordering */
 	struct iteration l = { .each = each, .arg = arg };
+	struct fl_callee callee;
 
 	if (!f) {
-		f = (iterate_function *)fl_obj_next_function("dl_iterate_phdr",
-							     (void *)iterate);
+		fl_obj_callee(&callee, "dl_iterate_phdr", (void *)iterate, 0);
+		f = (iterate_function *)(callee.stays ? callee.function :
+					 fl_obj_c_function("dl_iterate_phdr"));
 		store_relaxed(&next, f);
 	}
 	if (!f)
@@ -86,6 +88,7 @@ static int iterate(each_function *each, void *arg)
 __attribute__((constructor)) static void on_load(void)
 {
 	fl_find_listed = (uintptr_t)iterate;
+	fl_obj_note_start();
 }
 
 __attribute__((alias("iterate"), visibility("default"))) iterate_function iterate_listed

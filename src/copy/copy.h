@@ -35,6 +35,10 @@ struct fl_unwind_found {
 };
 /* False: no body is there. Any thread, any time, no lock; from a handler, too. */
 bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *);
+/* Where a call that returns to `pc` in a body would return to in its function; `pc` itself
+ * where no body is. Also of any other place in a body: its instruction of the function. Any
+ * thread, any time, no lock. */
+uintptr_t fl_unwind_origin(uintptr_t pc);
 /* From now on unwinders ask us (agent/find.c). Called before the first body. */
 void fl_unwind_serve(void);
 

@@ -6,8 +6,11 @@
  * FDE, at the end of the augmentation data, so all that a piece has is one appended run of
  * bytes.
  *
- *	length | distance to its CIE | to the start | bytes | n | to the LSDA | LSDA | rows
- *	                                                         `--- n bytes ---'
+ *	length | distance to its CIE | to the start | bytes | n | to the LSDA | origins | LSDA |
+ *	                                                         `-------- n bytes --------'
+ *	rows
+ *
+ * What is between the distance to the LSDA and the LSDA itself is ours alone (origins.c).
  */
 #include "copy/unwind.h"
 
@@ -60,19 +63,15 @@ int fl_cie_write(struct fl_out *o, const struct fl_fde *fde)
 static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
 		    const struct fl_unwind_piece *p)
 {
-	unsigned char *begin;
-	int err;
+	bool has_lsda = f->cie.personality && f->lsda && p->kind == FL_PIECE_BODY;
+	unsigned char *begin = fl_out_begin(o), *to_lsda = o->p;
+	int err = 0;
 
-	if (!f->cie.personality) {
-		fl_out_u8(o, 0);
-		return 0;
-	}
-	begin = fl_out_begin(o);
-	if (!f->lsda || p->kind != FL_PIECE_BODY) {
+	if (f->cie.personality)
 		fl_out_fixed(o, 0, 4);
-		err = 0;
-	} else {
-		fl_out_offset(o, (uintptr_t)o->p + 4);
+	fl_origins_write(o, f, p);
+	if (has_lsda && !o->is_full) {
+		fl_out_offset(&(struct fl_out){ .p = to_lsda, .end = o->p }, (uintptr_t)o->p);
 		err = fl_lsda_write(o, f, b, p);
 	}
 	fl_out_end(o, begin);
@@ -121,4 +120,20 @@ int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwin
 		err = fl_rows_write(o, f, p);
 	end_entry(o, entry);
 	return err;
+}
+
+/* All is as put_data() wrote it. The CIE's second letter is P, or there is no LSDA. */
+uintptr_t fl_fde_origin(const unsigned char *fde, uintptr_t pc)
+{
+	enum { LETTER = HEAD + 2 };
+	struct fl_in in = { .p = fde + 4, .end = fde + 4 + *(const uint32_t *)fde };
+	const unsigned char *cie = fde + 4 - fl_in_fixed(&in, 4);
+	uintptr_t start = fl_in_pointer(&in, NULL, near_pointer);
+
+	if (pc - start > fl_in_fixed(&in, 4))
+		return pc;
+	fl_in_uleb(&in);
+	if (cie[LETTER] == 'P')
+		fl_in_fixed(&in, 4);
+	return fl_origins_find(&in, (uint32_t)(pc - start));
 }

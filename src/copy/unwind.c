@@ -126,6 +126,26 @@ bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
 	return true;
 }
 
+/* A call's last byte is in its body; what it returns to may be behind that. */
+uintptr_t fl_unwind_origin(uintptr_t pc)
+{
+	const struct area_list *l = load_acquire(&areas);	/* (D) pairs with (C) */
+	size_t i = l ? fl_rows_from(l->areas, l->n, sizeof *l->areas, pc - 1) : 0;
+	const struct fl_unwind_table *t = i ? l->areas[i - 1].table : NULL;
+	size_t lo = 0, hi = t && pc - 1 < l->areas[i - 1].hi ?
+		load_acquire(&t->count) : 0;	/* (B) pairs with (A) */
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if ((uintptr_t)t + (uintptr_t)(intptr_t)t->entries[mid].start < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? fl_fde_origin((const unsigned char *)t + t->entries[lo - 1].fde, pc) : pc;
+}
+
 const unsigned char *fl_unwind_frames(const struct fl_unwind *u, size_t *n)
 {
 	const unsigned char *first = (const unsigned char *)(u->table->entries + u->room);

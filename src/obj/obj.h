@@ -112,10 +112,19 @@ const struct r_debug *fl_obj_loader(void);
 /* The C library's own function `name`, even if other modules have one of that name. To be
  * called in the first constructor, or with the loader's lock. NULL: not found. */
 void *fl_obj_c_function(const char *name);
-/* The function of that name that comes behind `own`, which is one, too, and stands before
- * it: a sanitizer's, or the C library's. Where `own` was loaded late, the C library's. At any
- * time, if the C library has it: no module up to there goes. */
-void *fl_obj_next_function(const char *name, const void *own);
+/* In the first constructor: what is loaded now is there from the start. */
+void fl_obj_note_start(void);
+/* The function `name` that code at `caller` would call if there was no `own`, which is one,
+ * too, and stands before it: one that was there from the start, a sanitizer's or the C
+ * library's; or of what was loaded since a library that the caller's module names as needed,
+ * or else the first. `own` NULL: the first of all. Any thread; it waits for the loader's lock
+ * where none was there from the start. */
+struct fl_callee {
+	void *function;			/* NULL: there is none */
+	bool stays;			/* all callers call this one, for ever */
+	bool is_of_libgcc;
+};
+void fl_obj_callee(struct fl_callee *, const char *name, const void *own, uintptr_t caller);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 /* READER: copy a file that others may write (read.c). SYMBOLS: only headers and symbols, into

@@ -329,6 +329,22 @@ static bool read_ways_in(struct reading *r)
 	return true;
 }
 
+/* Who asks where a call returns to hears of the original; and who asks where a signal came, of
+ * that step or, where something was written before it, of the next one. */
+static void tells_origin(struct reading *r, const struct fl_shape_step *s)
+{
+	bool is_first = !r->step || s[-1].part != s->part;
+	uintptr_t last = s->at + s->len, at = body_at[r->step] + is_first;
+
+	if (r->wrong || !r->s->parts[s->part].fde)
+		return;
+	for (; at < r->at; at++)
+		if (fl_unwind_origin(at) < s->at || fl_unwind_origin(at) > last)
+			blame(r, "another place in the function");
+	if (s->kind == FL_SHAPE_CALL && fl_unwind_origin(r->at) != last)
+		blame(r, "a call returns elsewhere");
+}
+
 static void show(const struct reading *r)
 {
 	const struct fl_shape_step *s = &steps[r->step < r->s->n_steps ? r->step : 0];
@@ -348,8 +364,8 @@ static bool is_right(const struct fl_shape *s, const struct fl_copy *copy)
 	for (; r.step < s->n_steps && !r.wrong; r.step++) {
 		if (s->steps[r.step].at < s->entry && s->steps[r.step].part == 0)
 			body_at[r.step] = r.at;		/* a landing pad */
-		else
-			read_step(&r, &s->steps[r.step]);
+		else if (read_step(&r, &s->steps[r.step]))
+			tells_origin(&r, &s->steps[r.step]);
 	}
 	for (r.step = 0; r.step < s->n_steps && !r.wrong; r.step++)
 		if (s->steps[r.step].kind == FL_SHAPE_JUMP ||

@@ -391,7 +391,7 @@ static void assert_same_actions(bytes a, bytes b)
 
 /* ---- bodies ---------------------------------------------------------------- */
 
-enum { PUSHED = 136, ROOM = 4 << 20, FUNCTION_MOST = 1 << 20, FAKE_CODE = 64 << 20 };
+enum { PUSHED = 136, ROOM = 6 << 20, FUNCTION_MOST = 1 << 20, FAKE_CODE = 64 << 20 };
 
 static struct fl_near near;		/* for what is written */
 static struct rows was, is;
