@@ -51,10 +51,11 @@ FUNC \name, \align
 	.endm
 
 /* Begin a sequence that changes the thread's own slot. \slot becomes that of \tls; without a
- * slot the code goes to \long. \a is scratch, \b holds the rseq offset afterwards. The sequence
- * ends at .Lend\id, and goes on at .Labort\id where it was interrupted: the caller has both. */
+ * slot the code goes to \long, as it does where the sequence is interrupted: that is a
+ * RSEQ_LANDING. \a is scratch, \b holds the rseq offset afterwards. The sequence ends at
+ * .Lend\id, which the caller has. */
 	.macro	BEGIN_IN_SLOT id, slot, a, b, long, tls=fl_tls_slot
-	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, .Labort\id
+	RSEQ_DESCRIPTOR .Lcs\id, .Lstart\id, .Lend\id, \long
 	mov	fl_rseq_at(%rip), \b
 	lea	.Lcs\id(%rip), \a
 	mov	\a, %fs:(\b)
@@ -77,7 +78,6 @@ FUNC \name, \align
 	add	$16, \a
 	mov	\a, FL_SLOT_PTR(\slot)
 .Lend\@:
-	RSEQ_ABORT .Labort\@, \long
 	.endm
 
 /* Add one to the counter of probe %r11, which must have one, or go to \long; the sign says that
@@ -88,7 +88,6 @@ FUNC \name, \align
 	BEGIN_IN_SLOT \@, \a, \a, \b, \long
 	addl	$FL_COUNT_ONE_HIGH, FL_SLOT_COUNTERS + 4(\a, %r11, 8)
 .Lend\@:
-	RSEQ_ABORT .Labort\@, \long
 	.endm
 
 /* The same for any probe, without a sequence; one without a counter goes to \long, too. */
@@ -272,7 +271,7 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_\name
 	END_BARE_RECORD
 	BARE_RETURN \kept, 40
-.L\conv\()_put_\name:
+	RSEQ_LANDING .L\conv\()_put_\name
 	PUT_BARE_RECORD \to
 	BARE_RETURN \kept
 END fl_\conv\()_\name
@@ -296,7 +295,7 @@ FUNC fl_abi_\name
 	TICKS	\fence
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_\name
 	ret
-.Labi_put_\name:
+	RSEQ_LANDING .Labi_put_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
@@ -319,10 +318,10 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %edx, .L\conv\()_put_second_\name, fl_tls_other
 	END_BARE_RECORD
 	BARE_RETURN \kept, 40
-.L\conv\()_put_\name:
+	RSEQ_LANDING .L\conv\()_put_\name
 	lea	\to(%rip), %rcx
 	jmp	.L\conv\()_call_\name
-.L\conv\()_put_second_\name:
+	RSEQ_LANDING .L\conv\()_put_second_\name
 	lea	\to_second(%rip), %rcx
 .L\conv\()_call_\name:
 	PUT_BARE_RECORD *%rcx
@@ -339,12 +338,12 @@ FUNC fl_abi_\name
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_\name
 	ENQUEUE %rsi, %rcx, %ecx, %rdi, %esp, .Labi_put_second_\name, fl_tls_other
 	ret
-.Labi_put_\name:
+	RSEQ_LANDING .Labi_put_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
 	jmp	\to
-.Labi_put_second_\name:
+	RSEQ_LANDING .Labi_put_second_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
@@ -364,7 +363,7 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	BACK	%rsi
 	js	fl_\conv\()_\name\()_full
 	BARE_RETURN \kept, 16
-.L\conv\()_\name:
+	RSEQ_LANDING .L\conv\()_\name
 	BACK	%rdi
 	BACK	%rsi
 	SAVE_SCRATCH
@@ -401,7 +400,7 @@ FUNC fl_abi_\name, 6			/* in one line of the cache: up to half a ns */
 	COUNT	%rsi, %rdi, .Labi_\name
 	js	fl_abi_\name\()_full
 	ret
-.Labi_\name:
+	RSEQ_LANDING .Labi_\name
 	mov	%r11d, %edi
 	jmp	\to
 END fl_abi_\name
@@ -779,7 +778,7 @@ FUNC \name
 	BACK	%r8
 	jmp	.Lput\@
 	.cfi_adjust_cfa_offset 8
-.Llong\@:
+	RSEQ_LANDING .Llong\@
 	pushf
 	.cfi_adjust_cfa_offset 8
 	cld
@@ -797,8 +796,6 @@ FUNC \name
 	BACK_DIRECTION
 	BACK	%r8
 .Lput\@:
-	RSEQ_ABORT .Labort\@, .Llong\@
-	RSEQ_ABORT .Labortcell\@, .Llong\@
 	.endm
 
 /* %edx: the number of the path whose sum was %edi before its last part. A sum that is no path's

@@ -31,14 +31,13 @@
 	.popsection
 	.endm
 
-/* Where the kernel goes when the sequence was interrupted. */
-	.macro	RSEQ_ABORT name, again
-	.subsection 1
+/* Where a thread may go on that was interrupted in a sequence. A return or a jump stands before
+ * it. It is in the function itself, whose table for unwinding tells the frame: a signal's
+ * handler may unwind from there. */
+	.macro	RSEQ_LANDING name
 	.byte	0x0f, 0xb9, 0x3d		/* ud1: the signature is its operand */
 	.long	RSEQ_SIGNATURE
 \name:
-	jmp	\again
-	.subsection 0
 	.endm
 
 /* The thread's slot, or 0. */

@@ -39,14 +39,15 @@ FUNC fl_arch_flip_unless
 .Lflip_end:
 .Lflip_out:
 	ret
-	RSEQ_ABORT .Lflip_abort, .Lflip_arm
+	RSEQ_LANDING .Lflip_abort
+	jmp	.Lflip_arm
 END fl_arch_flip_unless
 
 /* A function that C calls to change the thread's own slot, as one sequence; false where the
  * thread has no slot, or was interrupted before the sequence had come to its end. \slot: the
  * register that has the slot. \tls: where the thread finds it. */
 	.macro	OWN_SEQUENCE name, slot, tls=fl_tls_slot
-	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .L\name\()_abort
+	RSEQ_DESCRIPTOR .L\name\()_cs, .L\name\()_start, .L\name\()_end, .Lown_no
 	mov	fl_rseq_at(%rip), %r8
 	test	%r8, %r8
 	je	.Lown_no
@@ -62,7 +63,6 @@ END fl_arch_flip_unless
 .L\name\()_end:
 	mov	$1, %eax
 	ret
-	RSEQ_ABORT .L\name\()_abort, .Lown_no
 	.endm
 
 /* bool fl_arch_put_pair(const void *pair): the short path for two records. */
@@ -82,7 +82,7 @@ FUNC fl_arch_put_pair
 	mov	%r10, 24(%rcx)
 	mov	%r11, FL_SLOT_PTR(%rsi)
 	OWN_DONE pair
-.Lown_no:
+	RSEQ_LANDING .Lown_no
 	xor	%eax, %eax
 	ret
 END fl_arch_put_pair

@@ -51,7 +51,8 @@ flick_channel_put\bits:
 	mov	%rax, CHANNEL_PTR(%rdi)
 .Lend\bits:
 	ret
-	RSEQ_ABORT .Labort\bits, fl_public_put
+	RSEQ_LANDING .Labort\bits
+	jmp	fl_public_put
 END flick_channel_put\bits
 	.endm
 
