@@ -5,7 +5,9 @@
  * caller's registers are. A body has the same instructions in the same order, so its
  * program is the same, except for the distances. Hides where a body has moved the stack
  * pointer: there the frame's address gets a row of its own, if the table tells it from the
- * stack pointer.
+ * stack pointer. And a landing pad finds the stack pointer where the original has it: what was
+ * pushed counts as arguments (DW_CFA_GNU_args_size), which who lands takes off. A thread that
+ * is cancelled there needs it.
  */
 #include "arch/arch.h"
 #include "copy/unwind.h"
@@ -34,6 +36,9 @@ struct rewrite {
 	uint32_t push;			/* at that offset */
 	bool is_behind;			/* the piece has ended */
 	struct cfa cfa;
+	bool has_pads;
+	uint64_t args;			/* bytes, in the original */
+	uint32_t args_push;		/* was added when they were written last */
 	uint32_t n_remembered;
 	struct cfa *remembered;		/* REMEMBERED of them, of which n_remembered are set */
 };
@@ -72,13 +77,23 @@ static void put_cfa(struct rewrite *w)
 	fl_out_uleb(w->out, w->cfa.offset + w->cfa.push);
 }
 
+static void put_args(struct rewrite *w)
+{
+	if (!w->has_pads || w->args_push == w->push)
+		return;
+	w->args_push = w->push;
+	fl_out_u8(w->out, FL_CFA_ARGS_SIZE);
+	fl_out_uleb(w->out, w->args + w->push);
+}
+
 static void enter(struct rewrite *w, uint32_t offset, uint32_t push)
 {
 	w->push = push;
-	if (w->cfa.push == moved_by(w))
+	if (w->cfa.push == moved_by(w) && (!w->has_pads || w->args_push == push))
 		return;
 	put_advance(w, offset);
 	put_cfa(w);
+	put_args(w);
 }
 
 static void enter_row(struct rewrite *w, const struct fl_unwind_row *r)
@@ -185,7 +200,7 @@ static void go_to(struct rewrite *w, uintptr_t at)
 
 /* ---- what ------------------------------------------------------------------------- */
 
-/* Note what a call frame instruction says about the frame's address. */
+/* Note what a call frame instruction says about the frame's address, and of arguments. */
 static void note_cfa(struct rewrite *w, const struct fl_cfi_insn *i)
 {
 	switch (i->op) {
@@ -214,6 +229,10 @@ static void note_cfa(struct rewrite *w, const struct fl_cfi_insn *i)
 		return;
 	case FL_CFA_DEF_EXPRESSION:
 		w->cfa = (struct cfa){ .is_expression = true };
+		return;
+	case FL_CFA_ARGS_SIZE:
+		w->args = i->value;
+		w->args_push = 0;
 		return;
 	}
 }
@@ -247,6 +266,7 @@ static int rewrite_all(struct rewrite *w, const struct fl_in *program)
 		note_cfa(w, &i);
 		fl_out_bytes(w->out, i.bytes, (size_t)(w->in.p - i.bytes));
 		put_cfa(w);
+		put_args(w);
 	}
 	return w->in.is_bad ? FLE_UNWIND : 0;
 }
@@ -271,6 +291,7 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 		return err;
 	w.out = o;
 	w.piece = piece;
+	w.has_pads = fde->lsda && piece->kind == FL_PIECE_BODY;
 	w.at = fde->start;
 	go_to(&w, fde->start);
 	err = rewrite_all(&w, &fde->program);

@@ -146,7 +146,7 @@ static const struct {
 	[0x15] = { FL_CFA_OTHER, LEB, UNITS },		/* val_offset_sf */
 	[0x16] = { FL_CFA_OTHER, LEB, BLOCK },		/* val_expression */
 	[0x2d] = { FL_CFA_OTHER, NONE, NONE },		/* AArch64: negate_ra_state */
-	[0x2e] = { FL_CFA_OTHER, NONE, LEB },		/* GNU_args_size */
+	[0x2e] = { FL_CFA_ARGS_SIZE, NONE, LEB },
 	[0x2f] = { FL_CFA_OTHER, LEB, LEB },		/* GNU_negative_offset_extended */
 	[FL_CFA_ADVANCE + 1] = { FL_CFA_ADVANCE, NONE, OWN },
 	[FL_CFA_ADVANCE + 2] = { FL_CFA_OFFSET, OWN, LEB },

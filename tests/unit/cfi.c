@@ -465,7 +465,7 @@ static const struct { unsigned char n, bytes[9], op, reg; uint64_t value; } know
 	{ 3, { 0x15, 0x11, 0x7e }, FL_CFA_OTHER, 0x11, 16 },
 	{ 5, { 0x16, 0x11, 2, 1, 1 }, FL_CFA_OTHER, 0x11, 0 },
 	{ 1, { 0x2d }, FL_CFA_OTHER, 0, 0 },
-	{ 2, { 0x2e, 0x12 }, FL_CFA_OTHER, 0, 0x12 },
+	{ 2, { 0x2e, 0x12 }, FL_CFA_ARGS_SIZE, 0, 0x12 },
 	{ 3, { 0x2f, 0x11, 0x12 }, FL_CFA_OTHER, 0x11, 0x12 },
 };
 

@@ -283,8 +283,11 @@ static uintptr_t run(struct rows *r, const struct entry *e, bytes p, bytes end, 
 			assert_true(r->depth < STATES);
 			r->stack[r->depth++] = r->now;
 		} else if (op == 11) {
+			struct rule args = r->now.args;		/* is no register's */
+
 			assert_true(r->depth > 0);
 			r->now = r->stack[--r->depth];
+			r->now.args = args;
 		} else if (op == 0x2e) {
 			r->now.args = (struct rule){ op, (int64_t)uleb(&p) };
 		} else if (op && !run_cfa(r, e, op, &p)) {
@@ -319,12 +322,17 @@ static const struct state *state_at(struct rows *r, uintptr_t at)
 	return &r->at[r->hint].is;
 }
 
-static bool is_same_state(const struct state *a, const struct state *b, uint32_t push)
+/* `b` is a body's. Who lands on a pad takes arguments off, and what was pushed. */
+static bool is_same_state(const struct state *a, const struct state *b, uint32_t push,
+			  bool has_pads)
 {
 	struct state moved = *a;
 
 	if (moved.cfa.kind == 12 && moved.cfa_reg == 7)
 		moved.cfa.value += push;
+	if (has_pads)
+		moved.args.value += push;
+	moved.args.kind = b->args.kind;
 	return !memcmp(&moved, b, sizeof moved);
 }
 
@@ -463,6 +471,8 @@ static uintptr_t place_in(const struct fl_unwind_piece *p, uintptr_t at)
 static void assert_same_rows(const struct entry *a, const struct entry *b,
 			     const struct fl_unwind_piece *p)
 {
+	bool has_pads = a->lsda && p->kind == FL_PIECE_BODY;
+
 	interpret(&was, a);
 	interpret(&is, b);
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -470,8 +480,9 @@ static void assert_same_rows(const struct entry *a, const struct entry *b,
 		uintptr_t last = i + 1 < p->n ? p->start + row[1].offset - 1 : p->end - 1;
 		const struct state *s = state_at(&was, row->at);
 
-		if (!is_same_state(s, state_at(&is, p->start + row->offset), row->push) ||
-		    !is_same_state(s, state_at(&is, last), row->push))
+		if (!is_same_state(s, state_at(&is, p->start + row->offset), row->push,
+				   has_pads) ||
+		    !is_same_state(s, state_at(&is, last), row->push, has_pads))
 			fail_msg("rows differ at %#lx (+%#lx), offset %#x", row->at,
 				 row->at - a->start, row->offset);
 	}
@@ -608,7 +619,7 @@ static void check_landings(const struct file *f, uint32_t i)
 	uintptr_t at = fde_of(f, i);
 	struct entry e = read_entry((bytes)at, moved_of(f)), new;
 	struct fl_unwind_piece p = { .fde = at, .start = (uintptr_t)near.data + FAKE_CODE,
-				     .rows = rows_of }, landings;
+				     .rows = rows_of, .kind = FL_PIECE_BARE }, landings;
 	uint32_t n = 0;
 
 	for (uintptr_t a = e.start; a < e.end; a += 1 + chance(8), n++) {
