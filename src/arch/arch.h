@@ -328,6 +328,10 @@ struct fl_doing_glue {
 };
 /* False: out of reach. */
 bool fl_arch_glue_doing(const struct fl_doing_glue *);
+/* How many bytes lie on the stack above the way back at `at` in glue of the block [lo, hi).
+ * `keeps` tells of a probe's glue whether it puts on the stack what it loads. Negative:
+ * unknown. */
+int fl_arch_glue_pushed(uintptr_t lo, uintptr_t hi, uintptr_t at, bool (*keeps)(uint32_t id));
 /* Can a glue do so here? Ask once fl_arch_rseq_open() has been called. A port may count
  * without rseq. */
 bool fl_arch_glue_can(enum fl_glue_does);

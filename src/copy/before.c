@@ -18,7 +18,8 @@ static uint32_t n_jumps;		/* likewise; words in use */
 
 enum { DEF_CFA = 0x0c, OFFSET = 0x80 };	/* DW_CFA_* */
 
-/* The same form as .eh_frame_hdr, without entries: FDEs are read one after the other. */
+/* The same form as .eh_frame_hdr, without entries: FDEs are read one after the other. One for
+ * each number of words that lie above the way back. */
 static const struct {
 	uint8_t version, frames_how, count_how, entries_how;
 	int32_t frames;			/* .eh_frame, from this field */
@@ -29,16 +30,25 @@ static const struct {
 	uintptr_t start, size;
 	uint8_t none[8];
 	uint32_t end;
-} __attribute__((packed)) table = {
-	.version = 1, .frames_how = FL_PE_PCREL | FL_PE_SDATA4, .count_how = FL_PE_OMIT,
-	.entries_how = FL_PE_OMIT, .frames = sizeof(int32_t),
-	.cie_bytes = 20, .cie_version = 1, .augmentation = "zR", .code_align = 1,
-	.data_align = 0x80 - WORD, .return_column = FL_ARCH_DWARF_RETURN,
-	.augmentation_bytes = 1, .addresses_how = FL_PE_ABSOLUTE,
-	.rules = { DEF_CFA, FL_ARCH_DWARF_SP, FL_ARCH_DWARF_CALLED,
-		   OFFSET | FL_ARCH_DWARF_RETURN, FL_ARCH_DWARF_CALLED / WORD },
-	.fde_bytes = 28, .cie = 28, .start = 1, .size = UINTPTR_MAX - 1,
+} __attribute__((packed)) tables[] = {
+#define TABLE(pushed) {								\
+	.version = 1, .frames_how = FL_PE_PCREL | FL_PE_SDATA4, .count_how = FL_PE_OMIT, \
+	.entries_how = FL_PE_OMIT, .frames = sizeof(int32_t),			\
+	.cie_bytes = 20, .cie_version = 1, .augmentation = "zR", .code_align = 1,	\
+	.data_align = 0x80 - WORD, .return_column = FL_ARCH_DWARF_RETURN,	\
+	.augmentation_bytes = 1, .addresses_how = FL_PE_ABSOLUTE,		\
+	.rules = { DEF_CFA, FL_ARCH_DWARF_SP, FL_ARCH_DWARF_CALLED + (pushed),	\
+		   OFFSET | FL_ARCH_DWARF_RETURN, FL_ARCH_DWARF_CALLED / WORD },	\
+	.fde_bytes = 28, .cie = 28, .start = 1, .size = UINTPTR_MAX - 1,	\
+}
+	TABLE(0), TABLE(WORD), TABLE(2 * WORD), TABLE(3 * WORD), TABLE(4 * WORD)
 };
+
+const void *fl_before_table(int pushed)
+{
+	return pushed < 0 || pushed / WORD >= (int)ARRAY_LEN(tables) ? NULL :
+	       &tables[pushed / WORD];
+}
 
 int fl_before_note(uintptr_t at)
 {
@@ -71,6 +81,6 @@ bool fl_before_find(uintptr_t pc, struct fl_unwind_found *found)
 		i++;
 	if (i == n)
 		return false;
-	*found = (struct fl_unwind_found){ pc, pc + FL_ARCH_PAD_BYTES, &table };
+	*found = (struct fl_unwind_found){ pc, pc + FL_ARCH_PAD_BYTES, &tables[0] };
 	return true;
 }

@@ -206,5 +206,5 @@ const struct fl_builder fl_copy_builder = {
 	.begin = begin_module, .lead = fl_make_lead, .point = fl_make_point,
 	.want = fl_make_want, .place = place_site, .end = end_module,
 	.hush = fl_copy_hush, .hold = is_same_module, .again = is_built_for,
-	.before = fl_before_note, .forget = fl_before_forget,
+	.before = fl_before_note, .forget = fl_before_forget, .glue = fl_in_glue_note,
 };

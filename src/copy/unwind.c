@@ -120,7 +120,7 @@ bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
 	size_t i = l ? fl_rows_from(l->areas, l->n, sizeof *l->areas, pc) : 0;
 
 	if (!i || pc >= l->areas[i - 1].hi)
-		return fl_before_find(pc, found);
+		return fl_before_find(pc, found) || fl_in_glue_find(pc, found);
 	*found = (struct fl_unwind_found){ l->areas[i - 1].lo, l->areas[i - 1].hi,
 					   l->areas[i - 1].table };
 	return true;

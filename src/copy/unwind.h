@@ -78,6 +78,11 @@ int fl_unwind_emit(struct fl_unwind *, const struct fl_unwind_body *, uint64_t *
 int fl_before_note(uintptr_t at);
 void fl_before_forget(uintptr_t at);
 bool fl_before_find(uintptr_t pc, struct fl_unwind_found *);
+/* A table of one row that holds anywhere: `pushed` bytes lie above the way back. NULL: none. */
+const void *fl_before_table(int pushed);
+/* Glue (in-glue.c). note: as fl_builder's `glue`; with the table's lock. */
+void fl_in_glue_note(uintptr_t lo, uintptr_t hi, bool (*keeps)(uint32_t id));
+bool fl_in_glue_find(uintptr_t pc, struct fl_unwind_found *);
 
 /* The area's CIEs and FDEs, in .eh_frame's form, with the 0 that ends them. */
 const unsigned char *fl_unwind_frames(const struct fl_unwind *, size_t *n);

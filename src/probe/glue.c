@@ -296,17 +296,25 @@ static void make_again(uint32_t set, uint32_t id)
 		plan_again(set, id);
 }
 
+static bool keeps_registers(uint32_t id)
+{
+	return id < fl_table.n && fl_probe_is_body(&fl_table.probes[id]);
+}
+
 int fl_glue_seal(struct fl_near *near, int err)
 {
+	uintptr_t lo = (uintptr_t)near->code, hi = lo + near->code_bytes;
+
 	if (!err)
 		err = fl_near_seal(near);
-	if (err)
+	if (err) {
 		fl_near_free(near);
-	else
-		fl_channel_tell_glue((struct fl_glue_range){
-			.lo = (uintptr_t)near->code,
-			.hi = (uintptr_t)near->code + near->code_bytes });
-	return err;
+		return err;
+	}
+	fl_channel_tell_glue((struct fl_glue_range){ .lo = lo, .hi = hi });
+	if (fl_probe_builder)
+		fl_probe_builder->glue(lo, hi, keeps_registers);
+	return 0;
 }
 
 /* Calls that nobody wants are as many as all others, and are never on: they wait for what the

@@ -126,6 +126,9 @@ struct fl_builder {
 	int (*before)(uintptr_t at);
 	/* The module with that jump is gone. */
 	void (*forget)(uintptr_t at);
+	/* There is glue in [lo, hi) from now on, for good. `keeps`, always the same: does the
+	 * glue of the probe put the registers on the stack that it loads? Any thread. */
+	void (*glue)(uintptr_t lo, uintptr_t hi, bool (*keeps)(uint32_t id));
 };
 extern const struct fl_builder *fl_probe_builder;	/* NULL: none. W before a scan */
 

@@ -1,7 +1,8 @@
 /*
  * cancelled: threads are cancelled wherever they are (PTHREAD_CANCEL_ASYNCHRONOUS). A cleanup,
  * which the compiler's tables lead to from calls alone, finds its frame as it was, on an
- * aligned stack. `clean N` is how often it was come to: by chance, as a thread is mostly elsewhere.
+ * aligned stack. `clean N` is how often it was come to: by chance, as a thread is mostly
+ * elsewhere.
  */
 #include <emmintrin.h>
 #include <pthread.h>

@@ -137,3 +137,13 @@ bool fl_arch_glue_late(unsigned char *out, uintptr_t at, uintptr_t id, uintptr_t
 	add(&g, jump_there);
 	return finish(&g, out);
 }
+
+/* Not told: the way back is in x30 or on the stack, by the kind of glue. */
+int fl_arch_glue_pushed(uintptr_t lo, uintptr_t hi, uintptr_t at, bool (*keeps)(uint32_t id))
+{
+	(void)lo;
+	(void)hi;
+	(void)at;
+	(void)keeps;
+	return -1;
+}

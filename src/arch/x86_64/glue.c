@@ -178,3 +178,46 @@ bool fl_arch_glue_doing(const struct fl_doing_glue *g)
 {
 	return g->does == FL_GLUE_COUNTS ? put_hot(g) && put_rest(g) : x86_glue_recording(g);
 }
+
+/* ---- for unwinders ------------------------------------------------------------- */
+
+/* Did the glue whose jump is at `jump` load an id that is known by its code? */
+static bool loads_id(uintptr_t lo, const unsigned char *jump, uint32_t *id)
+{
+	enum { LOAD = 6 };
+
+	if ((uintptr_t)jump - lo < LOAD || jump[-LOAD] != 0x41 || jump[1 - LOAD] != 0xbb)
+		return false;
+	__builtin_memcpy(id, jump + 2 - LOAD, sizeof *id);
+	return true;
+}
+
+/* A glue ends in a return, above which nothing lies, or in a jump to its routine, which takes
+ * back what the glue has put on the stack. What comes before is counted backwards: all of a
+ * glue's branches lead to where as much lies on the stack. */
+int fl_arch_glue_pushed(uintptr_t lo, uintptr_t hi, uintptr_t at, bool (*keeps)(uint32_t id))
+{
+	enum { WORD = 8, LAST = 2 };
+	int pushed = 0;
+	uint32_t id;
+
+	while (hi - at >= LAST) {
+		const unsigned char *code = (const unsigned char *)at;
+		size_t opcode = *code == 0x41;
+		struct fl_insn i;
+
+		if (*code == X86_RET)
+			return pushed;
+		if (code[0] == 0xff && code[1] == 0x25)
+			return pushed + (loads_id(lo, code, &id) && keeps(id) ? WORD : 0);
+		if ((code[opcode] & 0xf8) == 0x50)	/* push */
+			pushed -= WORD;
+		if ((code[opcode] & 0xf8) == 0x58)	/* pop */
+			pushed += WORD;
+		fl_arch_decode(&i, code, hi - at, at);
+		if (!i.len || *code == X86_INT3)
+			break;
+		at += i.len;
+	}
+	return -1;
+}
