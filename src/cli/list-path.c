@@ -43,7 +43,7 @@ static void print_step(void *arg, const struct fl_shape_step *step, uintptr_t to
 		printf("-> 0x%" PRIx64 "\n", to - p->m->bias);
 	else if (!step)
 		puts("-> out");
-	if (!step)
+	if (!step || !step->len)	/* where it is left is no instruction of it */
 		return;
 	printf("0x%08" PRIx64 "  ", step->at - p->m->bias);
 	for (const unsigned char *b = fl_shape_bytes(p->shape, step); used < step->len; used++)

@@ -50,6 +50,20 @@ awk '$1 + 0 > 0 { n += $2 } END { exit !(n > 99 && n < 101) }' "$work/rows" ||
 "$FLICK" report --path 2000000000 "$data" 2>"$err" && fail "a path that was not gone"
 grep -q 'no path 2000000000 was gone' "$err" || fail "no reason"
 
+# A path that ends in a call which does not return has no instruction behind that.
+cat >"$work/ends.c" <<'END'
+#include <stdlib.h>
+__attribute__((noipa)) void ends(void) { exit(3); }
+int main(void) { ends(); }
+END
+"$CC" -O1 -o "$work/ends" "$work/ends.c" || fail "cannot be compiled"
+"$FLICK" record -a paths -P ends -o "$data" "$work/ends" >"$out" 2>"$err" || fail "ends: record"
+[ "$(paths_of ends)" = 1 ] || fail "ends was gone once: $(paths_of ends)"
+"$FLICK" report --path 0 "$data" >"$work/listed" 2>"$err" || fail "ends: report --path"
+grep -q '^0x.* e8 ' "$work/listed" || fail "the call is not in the path: $(cat "$work/listed")"
+! grep -E '^0x[0-9a-f]+ *$' "$work/listed" >"$work/empty" ||
+	fail "an address without an instruction is in a path: $(cat "$work/empty")"
+
 # Not with what it has no records for.
 "$FLICK" record -a paths,counts -o "$data" true 2>"$err" && fail "with counts"
 grep -q 'cannot be used with others' "$err" || fail "with counts: no reason"
