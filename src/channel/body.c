@@ -168,8 +168,7 @@ uint32_t fl_channel_claim_places(uint32_t n)
 
 /* No access of the place is told before this. So a reader that has a record finds the row, by
  * the ring's order (ring.c). */
-void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what)
+void fl_channel_tell_place(uint32_t place, const struct fl_place_row *row)
 {
-	fl_shm_places(fl_region)[place] =
-		(struct fl_place_row){ .at = at, .pid = pid, .what = what };
+	fl_shm_places(fl_region)[place] = *row;
 }

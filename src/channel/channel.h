@@ -22,7 +22,7 @@
  * kernel marks the robust mutex `reader` (FUTEX_OWNER_DIED); no descriptor stays open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 24
+#define FL_SHM_VERSION 25
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -297,6 +297,7 @@ static inline uint64_t fl_body_owner(int32_t pid, uint32_t image)
 struct fl_place_row {
 	uint64_t at;			/* of the instruction, in the original. W target, as
 					 * all, before an access is told there */
+	uint64_t function;		/* whose body tells it: a cold part stands elsewhere */
 	int32_t pid;
 	uint32_t what;			/* enum flick_access, size 0: the record tells it; and
 					 * where a word has not the access's own address: */
@@ -723,7 +724,7 @@ uint32_t fl_channel_weaves(void);
 enum fl_exclusive fl_channel_exclusive(void);
 /* Take numbers for `n` places in a row: the first. FL_MAX_PLACES: there is no room. */
 uint32_t fl_channel_claim_places(uint32_t n);
-void fl_channel_tell_place(uint32_t place, int pid, uintptr_t at, uint32_t what);
+void fl_channel_tell_place(uint32_t place, const struct fl_place_row *);
 /* Make room for `n` records in a row, at most as many as fit into an empty chunk. False: there
  * will be no room, and the records are counted as lost. Blocks as fl_channel_put() does. */
 bool fl_channel_make_room(uint32_t n);

@@ -329,8 +329,11 @@ static void number_group(struct fl_build *b, const struct fl_group *g, uint32_t 
 		what |= t->is_with ? FL_PLACE_WITH : 0;
 		t->word = in_words ? access_word(first + k) :
 			  belongs_to(&t->operand, first + k);
-		fl_channel_tell_place(first + k, b->copies->pid,
-				      p->shape->steps[p->told_at[k]].at, what);
+		fl_channel_tell_place(first + k, &(struct fl_place_row){
+			.at = p->shape->steps[p->told_at[k]].at,
+			.function = p->shape->function,
+			.pid = b->copies->pid, .what = what,
+		});
 	}
 }
 

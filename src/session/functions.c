@@ -111,9 +111,8 @@ const char *fl_functions_simple(const struct fl_functions *r, uint32_t function)
 	return r->simple[function];
 }
 
-/* Is there a function that begins there? */
-static bool find_function(const struct fl_functions *r, uint32_t module, uint64_t at,
-			  uint32_t *index)
+bool fl_functions_at(const struct fl_functions *r, uint32_t module, uint64_t at,
+		     uint32_t *index)
 {
 	const char *path = fl_functions_module(r, module)->path;
 	uint32_t hash = hash_of(r, module, at);
@@ -133,7 +132,7 @@ bool fl_functions_around(const struct fl_functions *r, uint32_t i, uint64_t at,
 	uint64_t lo, hi;
 
 	return fl_symbols_range(r->symbols, fl_functions_module(r, i)->path, at, &lo, &hi) &&
-	       find_function(r, i, lo, function);
+	       fl_functions_at(r, i, lo, function);
 }
 
 static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32_t *index)
@@ -141,7 +140,7 @@ static int index_of(struct fl_functions *r, uint16_t module, uint64_t at, uint32
 	const char *path = fl_functions_module(r, module)->path;
 	uint32_t hash = hash_of(r, module, at);
 
-	if (find_function(r, module, at, index))
+	if (fl_functions_at(r, module, at, index))
 		return 0;
 	if (fl_array_room(&r->all, r->n, sizeof(*r->all)) ||
 	    fl_array_room(&r->plain, r->n, sizeof(*r->plain)) ||

@@ -13,6 +13,9 @@ int fl_functions_extend(struct fl_functions *);
 /* When the target has ended: the function around ELF address `at` of file `path`, made where
  * it is new. All addresses of a file that are in no function share one. 0 or -ENOMEM. */
 int fl_functions_find(struct fl_functions *, const char *path, uint64_t at, uint32_t *function);
+/* Is there a function in the table that begins at ELF address `at` of module `module`? */
+bool fl_functions_at(const struct fl_functions *, uint32_t module, uint64_t at,
+		     uint32_t *function);
 /* The function of that name in code that the target has made; made where it is new. 0 or
  * -ENOMEM. */
 int fl_functions_made(struct fl_functions *, const char *name, uint32_t *function);

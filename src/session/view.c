@@ -75,17 +75,19 @@ static const struct fl_shm_module *module_of_place(const struct fl_session *s, u
 	return fl_session_module_at(s, *at);
 }
 
-/* An access that is told is of a function that has a body, and so is in the table. */
+/* An access that is told is of a function that has a body, and so is in the table. Its
+ * instruction may stand apart, in a cold part that has a name of its own. */
 static uint32_t function_of_place(const void *owner, uint32_t place)
 {
-	struct fl_session *s = (struct fl_session *)owner;
+	const struct fl_session *s = owner;
+	const struct fl_functions *f = &s->functions;
+	uint64_t begins = place < s->shm->max_places ?
+			  load_relaxed(&fl_shm_places(s->shm)[place].function) : 0;
+	const struct fl_shm_module *m = fl_session_module_at(s, begins);
 	uint32_t function;
-	uint64_t at;
-	const struct fl_shm_module *m = module_of_place(s, place, &at);
 
-	if (!m || fl_functions_find(&s->functions, m->path, at - m->base, &function))
-		return FLICK_NO_FUNCTION;
-	return function;
+	return m && fl_functions_at(f, (uint32_t)(m - f->modules), begins - m->base,
+				    &function) ? function : FLICK_NO_FUNCTION;
 }
 
 /* Kept as long as the process. */
