@@ -5,8 +5,10 @@
  * order: so the sum over all paths is the sum that misses.c has over all functions. An access
  * belongs to the path of the innermost call that is open at the access's place in its thread's
  * records. run.c hands these over in pieces that end at each begin and end of a call. Where an
- * exception or longjmp() left a call, no end is seen: accesses are that call's until another
- * call begins or ends.
+ * exception or longjmp() left a call, no end is seen. But an access is of one function: if that
+ * is another one than the innermost call's, the nearest open call of it made the access, and
+ * what it had called is over. What goes on behind a call of itself that was left is not told
+ * from that.
  *
  * A path is known when its last call begins, and is a row of a table from then on. The lists of
  * tree.c, with which a call is charged when it ends, could not tell whose an access is.
@@ -27,6 +29,11 @@ struct miss_tree {
 	size_t n;
 	uint32_t *now;			/* by thread: the path of its innermost call */
 	uint32_t n_threads;
+	uint32_t *functions;		/* by place; 1 + whose it is, 0: not asked yet */
+	uint32_t n_places;
+	struct {			/* the last that was looked for */
+		uint32_t below, function, path;
+	} found;
 };
 
 /* ---- paths --------------------------------------------------------------------------- */
@@ -81,12 +88,58 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	return 0;
 }
 
+/* ---- accesses -------------------------------------------------------------------------- */
+
+/* FLICK_NO_FUNCTION: nobody knows, or the record is no access. */
+static uint32_t teller_of(struct miss_tree *t, const struct flick_record *r)
+{
+	const struct flick_view *v = t->misses.view;
+	uint32_t place = fl_record_probe(r), type = fl_record_type(r);
+
+	if ((type != FLICK_TYPE_ACCESS && type != FLICK_TYPE_STRING) ||
+	    place >= FL_MAX_PLACES || !v->place)
+		return FLICK_NO_FUNCTION;
+	if (place >= t->n_places &&
+	    fl_array_extend(&t->functions, &t->n_places, place + 1, sizeof *t->functions))
+		return FLICK_NO_FUNCTION;
+	if (!t->functions[place])
+		t->functions[place] = v->place(v, place) + 1;	/* NO_FUNCTION is asked anew */
+	return t->functions[place] - 1;
+}
+
+/* The nearest path of the function at `path` or above; where it has none the access is told by
+ * `path`. */
+static uint32_t path_of_access(struct miss_tree *t, uint32_t path, const struct flick_record *r)
+{
+	uint32_t function = teller_of(t, r), p = path;
+
+	if (t->paths[path].function == function || function == FLICK_NO_FUNCTION)
+		return path;
+	if (t->found.below == path && t->found.function == function)
+		return t->found.path;
+	while (p && t->paths[p].function != function)
+		p = t->paths[p].caller;
+	t->found.below = path;
+	t->found.function = function;
+	t->found.path = p ? p : path;
+	return t->found.path;
+}
+
+/* Accesses in a row are of one call, mostly. */
 static int batch(void *state, uint32_t thread, const struct flick_record *r, size_t n)
 {
 	struct miss_tree *t = state;
+	uint32_t now = thread < t->n_threads ? t->now[thread] : 0;
+	int err = 0;
 
-	return fl_misses_of_path(&t->misses, thread < t->n_threads ? t->now[thread] : 0, thread,
-				 r, n);
+	for (size_t k; !err && n; r += k, n -= k) {
+		uint32_t path = path_of_access(t, now, r);
+
+		for (k = 1; k < n && path_of_access(t, now, &r[k]) == path; k++)
+			;
+		err = fl_misses_of_path(&t->misses, path, thread, r, k);
+	}
+	return err;
 }
 
 /* ---- opened, closed -------------------------------------------------------------------- */
@@ -98,6 +151,7 @@ static void close_tree(void *state)
 	fl_misses_close(&t->misses);
 	free(t->paths);
 	free(t->now);
+	free(t->functions);
 	free(t);
 }
 

@@ -42,10 +42,16 @@ many=$(of_path accesses fill walk_many) few=$(of_path accesses fill walk_few)
 	[ "$(of_path calls leave)" -eq 400 ] && [ "$(of_path calls walk_few leave_often)" -eq 1 ] ||
 	fail "$label calls left by longjmp() are called by one another"
 [ "$(of_path calls again again)" -eq 3 ] || fail "$label of calls in itself"
-for f in main run walk fill walk_few walk_many again; do	# none is left by longjmp()
+for f in main run walk fill walk_few walk_many again leave leave_often; do
 	[ "$(of_path accesses $f)" = "$(sql "select accesses from cache_named where
 		function = '$f'")" ] || fail "$label of $f: not what the function has"
 done
+# The four calls in one another do the same, but for the innermost, which calls nobody.
+levels=$(sql "select group_concat(accesses, ' ') from (select a.accesses from
+	'cache-tree' as a, functions as f where f.id = a.function and f.name = 'again'
+	order by a.id)")
+printf '%s\n' "$levels" | awk '{ exit !(NF == 4 && $1 == $2 && $2 == $3 && $4 < $3) }' ||
+	fail "$label levels of again() have $levels accesses"
 all=$(of_path all_accesses walk_many)
 sum=$(($(of_path accesses walk_many) + $(of_path accesses walk walk_many) +
 	$(of_path accesses fill walk_many)))
