@@ -51,18 +51,6 @@ uint64_t fl_hist_quantile(const struct fl_histogram *h, double q)
 	return h->max;
 }
 
-void fl_hist_each(const struct fl_histogram *h,
-		  void (*each)(void *, uint64_t, uint64_t), void *arg)
-{
-	for (unsigned o = 0; h->octave && o < FL_HIST_OCTAVES; o++) {
-		for (unsigned s = 0; h->octave[o] && s < FL_HIST_SUB; s++) {
-			if (h->octave[o][s])
-				each(arg, clamp_to_range(h, bucket_middle(o, s)),
-				     h->octave[o][s]);
-		}
-	}
-}
-
 void fl_hist_free(struct fl_histogram *h)
 {
 	for (unsigned o = 0; h->octave && o < FL_HIST_OCTAVES; o++)

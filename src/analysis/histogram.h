@@ -54,9 +54,6 @@ static inline bool fl_hist_add(struct fl_histogram *h, uint64_t v, uint64_t time
 
 /* The value that a share `q` (0..1) of all values does not exceed; 0 when empty. */
 uint64_t fl_hist_quantile(const struct fl_histogram *, double q);
-/* Each bucket that is not empty, ascending: its middle and its count. */
-void fl_hist_each(const struct fl_histogram *,
-		  void (*each)(void *arg, uint64_t middle, uint64_t n), void *arg);
 /* Add what `from` holds. False: no memory. */
 bool fl_hist_merge(struct fl_histogram *, const struct fl_histogram *from);
 void fl_hist_free(struct fl_histogram *);

@@ -32,17 +32,52 @@ struct row {
 	uint32_t thread;		/* ... and its thread, + 1; 0: none */
 	bool recurses;			/* a call lay in another one */
 	struct fl_histogram hist;	/* of the calls whose both ends are known */
+	uint64_t *spans;		/* (spread) these, by powers of two; NULL: none yet */
 };
 
 struct latency {
 	const struct flick_view *view;
 	struct row *rows;		/* index: function */
 	uint32_t n_rows;
+	bool is_spread;
 };
 
 static int open_latency(void **state, const struct flick_view *view, const char *arg)
 {
 	return fl_state_open(state, sizeof(struct latency), view, arg);
+}
+
+static int open_spread(void **state, const struct flick_view *view, const char *arg)
+{
+	int err = open_latency(state, view, arg);
+
+	if (!err)
+		((struct latency *)*state)->is_spread = true;
+	return err;
+}
+
+static uint64_t to_ns(const struct latency *l, double ticks)
+{
+	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
+}
+
+/* [0, 1), [1, 2), [2, 4), ... A bucket of `hist` may lie on both sides of a power of two, as
+ * its ends are ticks: so calls are told apart when they end. How long a tick is is known then,
+ * to some millionths. */
+enum { N_SPANS = 65 };
+
+static int span_of(uint64_t ns)
+{
+	return ns ? 64 - __builtin_clzll(ns) : 0;
+}
+
+static bool add_to_span(struct row *row, int span, uint64_t n)
+{
+	if (!row->spans)
+		row->spans = calloc(N_SPANS, sizeof *row->spans);
+	if (row->spans)
+		row->spans[span] += n;
+	return row->spans;
 }
 
 static int extend(struct latency *l, uint32_t n)
@@ -83,6 +118,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	square = (double)stands * (double)stands;
 	for (size_t i = 0; i < ARRAY_LEN(row->squares); i++, square *= ticks)
 		row->squares[i] += square;
+	if (l->is_spread && !add_to_span(row, span_of(to_ns(l, ticks)), stands))
+		return -ENOMEM;
 	return fl_hist_add(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
@@ -116,6 +153,8 @@ static int merge(void *into, void *from)
 			to->squares[i] += r->squares[i];
 		to->recurses |= r->recurses;
 		err = fl_hist_merge(&to->hist, &r->hist) ? 0 : -ENOMEM;
+		for (int i = 0; !err && r->spans && i < N_SPANS; i++)
+			err = add_to_span(to, i, r->spans[i]) ? 0 : -ENOMEM;
 	}
 	return err;
 }
@@ -124,8 +163,10 @@ static void close_latency(void *state)
 {
 	struct latency *l = state;
 
-	for (uint32_t f = 0; f < l->n_rows; f++)
+	for (uint32_t f = 0; f < l->n_rows; f++) {
 		fl_hist_free(&l->rows[f].hist);
+		free(l->rows[f].spans);
+	}
 	free(l->rows);
 	free(l);
 }
@@ -167,11 +208,6 @@ static const struct flick_column latency_columns[] = {
 static bool are_counted(const struct latency *l)
 {
 	return l->view->flags & (FLICK_VIEW_WINDOWS | FLICK_VIEW_SAMPLED);
-}
-
-static uint64_t to_ns(const struct latency *l, double ticks)
-{
-	return (uint64_t)(ticks * l->view->ns_per_tick + 0.5);
 }
 
 static struct fl_told told_of(const struct latency *l, const struct row *row)
@@ -329,42 +365,25 @@ static const struct flick_column spread_columns[] = {
 	{ "calls", FLICK_COL_COUNT },
 };
 
-struct spread {
-	const struct latency *l;
-	const struct row *row;
-	uint64_t n[65];			/* [0, 1), [1, 2), [2, 4), ... */
-};
-
-static void add_to_spread(void *arg, uint64_t middle, uint64_t n)
-{
-	struct spread *s = arg;
-	uint64_t ns = to_ns(s->l, (double)middle);
-
-	s->n[ns ? 64 - __builtin_clzll(ns) : 0] += n;
-}
-
 /* Samples stand for more calls: scale them so that together they are the calls that were
  * timed. */
-static uint64_t timed_of(const struct spread *s, uint64_t n)
+static size_t write_spread(const struct latency *l, const struct row *row, uint64_t *cell)
 {
-	double timed = (double)n * (double)s->row->sums.calls / (double)s->row->hist.n;
-
-	return timed < 1 ? 1 : (uint64_t)(timed + 0.5);
-}
-
-static size_t write_spread(const struct spread *s, uint64_t *cell)
-{
-	const struct fl_told told = told_of(s->l, s->row);
+	const struct fl_told told = told_of(l, row);
+	const bool sampled = l->view->flags & FLICK_VIEW_SAMPLED;
 	size_t rows = 0;
 
-	for (int i = 0; i < 64; i++) {
-		if (!s->n[i])
+	for (int i = 0; row->spans && i < 64; i++) {
+		double timed = (double)row->spans[i] * (double)row->sums.calls /
+			       (double)row->hist.n;
+
+		if (!row->spans[i])
 			continue;
 		*cell++ = told.function;
 		*cell++ = i ? 1ull << (i - 1) : 0;
 		*cell++ = 1ull << i;
-		*cell++ = s->l->view->flags & FLICK_VIEW_SAMPLED ? timed_of(s, s->n[i]) :
-			  fl_told_calls(&told, s->n[i]);
+		*cell++ = !sampled ? fl_told_calls(&told, row->spans[i]) :
+			  timed < 1 ? 1 : (uint64_t)(timed + 0.5);
 		rows++;
 	}
 	return rows;
@@ -379,12 +398,8 @@ static int spread_rows(void *state, struct flick_rows *r)
 	if (!cells)
 		return -ENOMEM;
 	*r = (struct flick_rows){ spread_columns, n, cells, 0 };
-	for (uint32_t f = 0; f < l->n_rows; f++) {
-		struct spread s = { .l = l, .row = &l->rows[f] };
-
-		fl_hist_each(&l->rows[f].hist, add_to_spread, &s);
-		r->n_rows += write_spread(&s, cells + r->n_rows * n);
-	}
+	for (uint32_t f = 0; f < l->n_rows; f++)
+		r->n_rows += write_spread(l, &l->rows[f], cells + r->n_rows * n);
 	return 0;
 }
 
@@ -408,7 +423,7 @@ const struct flick_analysis fl_analysis_spread = {
 	.needs = FLICK_NEEDS_SAMPLES,
 	.name = "spread",
 	.about = "how many calls took how long, by powers of two",
-	.open = open_latency,
+	.open = open_spread,
 	.leave = leave,
 	.stray = stray,
 	.merge = merge,

@@ -370,6 +370,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	fl_symbols_load(s->functions.symbols, s->launch.file);
 	if (!s->attached || !fl_attach_is_second(s->attached))
 		fl_ctl_open(s);			/* else the first recorder has it */
+	fl_session_measure_tick(s);		/* `spread` tells calls apart as they end */
 	drain(s);
 	fl_overhead_end(s);
 	take_open_calls(s);

@@ -97,6 +97,30 @@ static void a_bucket_has_what_lies_in_it(void **unused)
 	free(r.cells);
 }
 
+/* 1,055 and 1,040 us are 2,211,740 and 2,180,294 ticks of 0.477 ns, which are in one bucket of
+ * 1/32. */
+static void a_power_of_two_is_one_of_ns(void **unused)
+{
+	const uint64_t want[][3] = { { 64, 128, 1 }, { 524288, 1048576, 2 },
+				     { 1048576, 2097152, 3 } };
+	struct flick_rows r;
+
+	(void)unused;
+	view.ns_per_tick = 0.477;
+	call_of('a', 200);
+	for (int i = 0; i < 3; i++)
+		call_of('a', 2211740);
+	for (int i = 0; i < 2; i++)
+		call_of('a', 2180294);
+	assert_int_equal(fl_run_rows(run, SPREAD, &r), 0);
+	view.ns_per_tick = 1.0;
+	assert_int_equal(r.n_rows, 3);
+	for (size_t i = 0; i < 3; i++)
+		for (size_t c = 0; c < 3; c++)
+			assert_int_equal(r.cells[i * r.n_columns + 1 + c], want[i][c]);
+	free(r.cells);
+}
+
 /* XRay has sites at tail calls. */
 static void a_tail_call_ends_its_caller(void **unused)
 {
@@ -235,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(quantiles_are_those_of_the_times),
 		T(a_bucket_has_what_lies_in_it),
+		T(a_power_of_two_is_one_of_ns),
 		T(a_tail_call_ends_its_caller),
 		T(an_exit_by_jump_ends_what_began_below),
 		T(anothers_exit_ends_no_sample),
