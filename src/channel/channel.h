@@ -295,10 +295,11 @@ static inline uint64_t fl_body_owner(int32_t pid, uint32_t image)
 /* A place that tells an access to memory; records have the number of the place. A row has no
  * records where its place could not be used. */
 struct fl_place_row {
-	uint64_t at;			/* of the instruction, in the original. W target, as
-					 * all, before an access is told there */
+	uint64_t at;			/* of the instruction, in the module's file: each
+					 * process has it elsewhere. W target, as all, before
+					 * an access is told there */
 	uint64_t function;		/* whose body tells it: a cold part stands elsewhere */
-	int32_t pid;
+	uint32_t module;		/* its row */
 	uint32_t what;			/* enum flick_access, size 0: the record tells it; and
 					 * where a word has not the access's own address: */
 };

@@ -330,9 +330,9 @@ static void number_group(struct fl_build *b, const struct fl_group *g, uint32_t 
 		t->word = in_words ? access_word(first + k) :
 			  belongs_to(&t->operand, first + k);
 		fl_channel_tell_place(first + k, &(struct fl_place_row){
-			.at = p->shape->steps[p->told_at[k]].at,
-			.function = p->shape->function,
-			.pid = b->copies->pid, .what = what,
+			.at = p->shape->steps[p->told_at[k]].at - b->copies->bias,
+			.function = p->shape->function - b->copies->bias,
+			.module = b->copies->module, .what = what,
 		});
 	}
 }

@@ -32,7 +32,9 @@ struct fl_copies {
 	void *scratch;			/* for plans, one after the other */
 	size_t scratch_bytes;
 	uint32_t weaves;		/* enum fl_weaves; W fl_make_begin() */
-	int pid;			/* likewise: whose places are told */
+	int pid;			/* likewise: whose bodies are told, ... */
+	uintptr_t bias;			/* ... and places: of the module, ... */
+	uint32_t module;		/* ... whose row in the region this is */
 	enum fl_exclusive exclusive;	/* likewise: what is done with pairs, ... */
 	intptr_t pairs_at;		/* ... and where a thread has what pairs need */
 };

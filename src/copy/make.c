@@ -224,7 +224,7 @@ const struct fl_built *fl_make_body(size_t i)
 
 /* ---- all of a module ---------------------------------------------------------------- */
 
-int fl_make_begin(const struct fl_outline *o, uintptr_t lo, uintptr_t hi)
+int fl_make_begin(const struct fl_outline *o, uintptr_t lo, uintptr_t hi, uint32_t module)
 {
 	now.outline = o;
 	now.n = o->n;
@@ -232,6 +232,8 @@ int fl_make_begin(const struct fl_outline *o, uintptr_t lo, uintptr_t hi)
 	now.wanted = map_rows((now.n + 1) * sizeof *now.wanted);
 	fl_copies_begin(&now.own.copies, lo, hi);
 	now.own.copies.pid = fl_os_pid();
+	now.own.copies.bias = o->m->bias;
+	now.own.copies.module = module;
 	now.own.copies.weaves = fl_channel_weaves();
 	fl_copies_pairs(&now.own.copies);
 	return now.made && now.wanted ? 0 : -ENOMEM;

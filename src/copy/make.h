@@ -17,7 +17,7 @@ struct fl_built {
 
 /* Bodies are wanted of functions of this module, which is mapped at [lo, hi). The outline must
  * stay until fl_make_end(). 0 or -ENOMEM. */
-int fl_make_begin(const struct fl_outline *, uintptr_t lo, uintptr_t hi);
+int fl_make_begin(const struct fl_outline *, uintptr_t lo, uintptr_t hi, uint32_t module);
 /* Bodies that are asked for from here on call glue in [lo, hi). */
 void fl_make_lead(uintptr_t lo, uintptr_t hi);
 /* Before the first body: `at` is a point, an instruction at which there may be a probe.

@@ -69,7 +69,7 @@ static bool is_same_module(const struct fl_module *m)
 		      !__builtin_memcmp(id, o->id, sizeof id));
 }
 
-static void begin_module(uintptr_t lo, uintptr_t hi)
+static void begin_module(uintptr_t lo, uintptr_t hi, uint32_t row)
 {
 	now.err = fl_obj_around(&now.m, lo, now.path, sizeof now.path);
 	if (!now.err)
@@ -77,7 +77,7 @@ static void begin_module(uintptr_t lo, uintptr_t hi)
 	if (!now.err)
 		now.err = fl_outline_open(&now.outline, &now.m);
 	if (!now.err)
-		now.err = fl_make_begin(&now.outline, lo, hi);
+		now.err = fl_make_begin(&now.outline, lo, hi, row);
 }
 
 /* Name a body after its function. If the function has several names, the first one counts. */

@@ -397,7 +397,7 @@ static void begin_bodies(struct asked *a)
 	if (!fl_probe_builder->again(k->lo))
 		fl_again_forget(k->lo, k->hi);
 	fl_again_begin(k, a->first, a->end);
-	fl_probe_builder->begin(k->lo, k->hi);
+	fl_probe_builder->begin(k->lo, k->hi, k->module);
 	for (uint32_t id = k->first; fl_table.has_points && id < k->end; id++)
 		if (fl_table.probes[id].form == FL_FORM_BODY_POINT)
 			fl_probe_builder->point(fl_table.sites[id].at);

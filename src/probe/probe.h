@@ -102,8 +102,8 @@ void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
  * are called in this order: begin; point for each point of a module; want, and then place, for
  * each wanted site of it; end. The caller has the table's lock. */
 struct fl_builder {
-	/* Bodies of the module that is mapped at [lo, hi) are wanted. */
-	void (*begin)(uintptr_t lo, uintptr_t hi);
+	/* Bodies of the module that is mapped at [lo, hi) are wanted; `row` is its row. */
+	void (*begin)(uintptr_t lo, uintptr_t hi, uint32_t row);
 	/* The glue that they call, from here on, is in [lo, hi); 0, 0: it may be anywhere. */
 	void (*lead)(uintptr_t lo, uintptr_t hi);
 	/* An instruction at which there may be a probe; ascending. */

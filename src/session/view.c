@@ -64,15 +64,19 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
 }
 
-/* The module, and the ELF address, of the instruction whose access is told as `place`. NULL: it
- * is in no module. */
+/* What the target says of a place: addresses are those in the file of the module. NULL: the
+ * place is in no module. */
 static const struct fl_shm_module *module_of_place(const struct fl_session *s, uint32_t place,
-						   uint64_t *at)
+						   struct fl_place_row *row)
 {
+	const struct fl_place_row *live = &fl_shm_places(s->shm)[place];
+
 	if (place >= s->shm->max_places)
 		return NULL;
-	*at = load_relaxed(&fl_shm_places(s->shm)[place].at);
-	return fl_session_module_at(s, *at);
+	row->at = load_relaxed(&live->at);
+	row->function = load_relaxed(&live->function);
+	row->module = load_relaxed(&live->module);
+	return row->module < s->functions.n_modules ? &s->functions.modules[row->module] : NULL;
 }
 
 /* An access that is told is of a function that has a body, and so is in the table. Its
@@ -80,32 +84,30 @@ static const struct fl_shm_module *module_of_place(const struct fl_session *s, u
 static uint32_t function_of_place(const void *owner, uint32_t place)
 {
 	const struct fl_session *s = owner;
-	const struct fl_functions *f = &s->functions;
-	uint64_t begins = place < s->shm->max_places ?
-			  load_relaxed(&fl_shm_places(s->shm)[place].function) : 0;
-	const struct fl_shm_module *m = fl_session_module_at(s, begins);
+	struct fl_place_row row;
 	uint32_t function;
 
-	return m && fl_functions_at(f, (uint32_t)(m - f->modules), begins - m->base,
-				    &function) ? function : FLICK_NO_FUNCTION;
+	return module_of_place(s, place, &row) &&
+	       fl_functions_at(&s->functions, row.module, row.function, &function) ?
+	       function : FLICK_NO_FUNCTION;
 }
 
 /* Kept as long as the process. */
 static const char *line_of_place(const void *owner, uint32_t place)
 {
 	const struct fl_session *s = owner;
-	uint64_t at;
-	const struct fl_shm_module *m = module_of_place(s, place, &at);
+	struct fl_place_row row;
+	const struct fl_shm_module *m = module_of_place(s, place, &row);
 	const char *file;
 	char *text;
 	int line;
 
 	if (!m)
 		return "?";
-	file = fl_symbols_line(s->functions.symbols, m->path, at - m->base, &line);
+	file = fl_symbols_line(s->functions.symbols, m->path, row.at, &line);
 	if (file && asprintf(&text, "%s:%d", fl_base_name(file), line) >= 0)
 		return text;
-	text = fl_symbols_unnamed(m->path, at - m->base);
+	text = fl_symbols_unnamed(m->path, row.at);
 	return text ? text : "?";
 }
 

@@ -506,7 +506,7 @@ static void make_all(struct opened *f, size_t helpers, struct verdict *v, size_t
 	uintptr_t last = 0;
 
 	fl_os_spare.n = (uint32_t)helpers;
-	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi), 0);
+	assert_int_equal(fl_make_begin(&f->outline, f->m.lo, f->m.hi, 0), 0);
 	for (size_t k = 0; k < f->outline.n; k++)
 		if (is_function(f, k))
 			fl_make_want(f->outline.extents[k].start);
@@ -596,7 +596,7 @@ static void builders_end_when_they_are_told(void **state)
 	open_file(&f, files[1]);
 	fl_os_spare.n = 3;
 	for (size_t asked = 0; asked < 3; asked++) {
-		assert_int_equal(fl_make_begin(&f.outline, f.m.lo, f.m.hi), 0);
+		assert_int_equal(fl_make_begin(&f.outline, f.m.lo, f.m.hi, 0), 0);
 		for (size_t k = 0; k < f.outline.n; k++)
 			if (is_function(&f, k))
 				fl_make_want(f.outline.extents[k].start);
