@@ -12,6 +12,7 @@
  * counted as lost.
  */
 #include "agent.h"
+#include "arch/arch.h"
 #include "os/os.h"
 #include "patch/patch.h"
 
@@ -97,11 +98,13 @@ __attribute__((noinline)) static void met(void *function, void *caller, void *re
 					  enum fl_kind kind, void *frame)
 {
 	uint32_t sp = (uint32_t)(uintptr_t)frame - sizeof(void *);
+	uint32_t checked = fl_arch_uncheck();
 
 	if (ret == caller)
 		met_other((uintptr_t)function, kind, FL_FORM_JUMP, sp);
 	else
 		met_call((uintptr_t)function, (uintptr_t)ret, kind, sp);
+	fl_arch_check(checked);
 }
 
 #define PROFILING __attribute__((visibility("default"), no_instrument_function))

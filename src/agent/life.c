@@ -234,6 +234,7 @@ static void let_loader_end(void)
 static __thread struct {
 	uint32_t depth;			/* a handler of the program's may fork */
 	bool follows, holds;		/* the child is to be recorded; so the locks are had */
+	bool checked;			/* fl_arch_uncheck() */
 	uint64_t signals, negotiation;
 } own_fork;
 
@@ -259,6 +260,7 @@ static void before_fork(void)
 	FL_POINT("life.forking");
 	if (own_fork.depth++)
 		return;
+	own_fork.checked = fl_arch_uncheck();
 	own_fork.follows = fl_agent_director() && watched && watched->follow;
 	if (own_fork.follows && fl_os_takes_orphans())
 		store_relaxed(&watched->has_reaper, 1);
@@ -275,12 +277,15 @@ static bool ends(void)
 
 static void in_parent(void)
 {
-	if (!ends() || !own_fork.holds)
+	if (!ends())
 		return;
-	own_fork.holds = false;
-	fl_probes_release(&own_fork.signals);
-	fl_agent_unlock(&own_fork.negotiation);
-	fl_probes_let_modules();
+	if (own_fork.holds) {
+		own_fork.holds = false;
+		fl_probes_release(&own_fork.signals);
+		fl_agent_unlock(&own_fork.negotiation);
+		fl_probes_let_modules();
+	}
+	fl_arch_check(own_fork.checked);
 }
 
 /* Get a row, text and a watch of its own: 0, or why that cannot be. */
@@ -322,6 +327,8 @@ static void in_child(void)
 	if (own_fork.holds)
 		fl_agent_unlock(&own_fork.negotiation);
 	own_fork.holds = false;
+	if (!own_fork.depth)
+		fl_arch_check(own_fork.checked);
 }
 
 /* Watch where there are probes; where there are windows, which open and close from the start;

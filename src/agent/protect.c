@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 
 #include "agent.h"
+#include "arch/arch.h"
 #include "obj/obj.h"
 #include "os/os.h"
 #include "patch/patch.h"
@@ -36,6 +37,7 @@ static int answer(int err)
 static int protect(void *at, size_t n, int prot, int key)
 {
 	uintptr_t lo = fl_round_down((uintptr_t)at, FL_PAGE), hi = (uintptr_t)at + n;
+	uint32_t checked = fl_arch_uncheck();
 	int err;
 
 	if (prot & PROT_WRITE)
@@ -43,6 +45,7 @@ static int protect(void *at, size_t n, int prot, int key)
 	err = fl_text_protect((uintptr_t)at, n, prot, key);
 	if (!(prot & PROT_WRITE) || err < 0)
 		fl_probes_unyield(lo, hi);
+	fl_arch_check(checked);
 	return answer(err);
 }
 
@@ -53,7 +56,11 @@ static int protect_pages(void *at, size_t n, int prot)
 
 static int lock_memory(int flags)
 {
-	return answer(fl_os_lock_memory(flags));
+	uint32_t checked = fl_arch_uncheck();
+	int err = fl_os_lock_memory(flags);
+
+	fl_arch_check(checked);
+	return answer(err);
 }
 
 /* ---- the C library's, of a program that ran before -------------------------------- */

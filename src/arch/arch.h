@@ -812,6 +812,13 @@ static inline uint64_t fl_arch_ticks_apart(void)
 	return ticks;
 }
 
+/* A program may have its processor check that accesses are aligned (the flag AC), and a
+ * compiler makes one unaligned access of several. So who is called by the program's own code
+ * has nothing checked until fl_arch_check() with what this has returned. What comes from a
+ * glue comes unchecked (probe/routines.S). */
+FL_HIDDEN uint32_t fl_arch_uncheck(void);
+FL_HIDDEN void fl_arch_check(uint32_t was);
+
 static inline void fl_arch_pause(void)
 {
 	FL_ARCH_PAUSE();

@@ -84,6 +84,7 @@ static void on_interrupt(int sig, siginfo_t *info, void *uc)
 	uint32_t n = load_acquire(&n_stood);		/* (A) pairs with (B) */
 	struct fl_os_sigaction *a = depth < n ? &stood[n - 1 - depth] : NULL;
 	__typeof__(passing) before = passing;
+	uint32_t checked = fl_arch_uncheck();
 
 	fl_handshake_answer();
 	if (a && is_handler(a)) {
@@ -94,6 +95,7 @@ static void on_interrupt(int sig, siginfo_t *info, void *uc)
 	} else if (is_delivered) {
 		fl_handshake_call_again(uc);
 	}
+	fl_arch_check(checked);
 }
 
 /* ---- the handler's own life -------------------------------------------- */

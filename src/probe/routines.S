@@ -6,6 +6,7 @@
 
 	.text
 
+	UNCHECKS
 	RECORDS	time, fl_channel_put
 	RECORDS	precise, fl_channel_put, FENCE
 	RECORDS_IN_TWO twice, fl_joint_put, fl_joint_put_second

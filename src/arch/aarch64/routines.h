@@ -29,6 +29,10 @@
 
 	RSEQ_OWN a64_own_routines
 
+/* A program cannot have alignment checked here, so there is nothing to go through to C. */
+	.macro	UNCHECKS
+	.endm
+
 	.macro	LOAD to, symbol
 	adrp	\to, \symbol
 	ldr	\to, [\to, :lo12:\symbol]

@@ -80,4 +80,15 @@ FUNC fl_arch_tls_slot_at
 	ret
 END fl_arch_tls_slot_at
 
+/* uint32_t fl_arch_uncheck(void), void fl_arch_check(uint32_t): a program cannot ask for checks
+ * here. */
+FUNC fl_arch_uncheck
+	mov	w0, #0
+	ret
+END fl_arch_uncheck
+
+FUNC fl_arch_check
+	ret
+END fl_arch_check
+
 	.section .note.GNU-stack, "", @progbits

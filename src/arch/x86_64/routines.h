@@ -162,12 +162,69 @@ FUNC \name, \align
 	.cfi_restore %rbp
 	.endm
 
+/* Go to \to where the program has its processor check alignment (the flag AC); else fall
+ * through, and the stack is as it was. The other flags are lost. \moved: bytes by which an
+ * unwinder's frame moves with the stack pointer, 8; 0 where it goes by %rbp. */
+	.macro	IF_CHECKED to, moved=8
+	pushf
+	.cfi_adjust_cfa_offset \moved
+	testb	$X86_AC >> 16, 2(%rsp)
+	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -\moved
+	jne	\to
+	.endm
+
+/* Call \to, C, with its arguments and the stack as they are. A compiler makes one store of
+ * fields that lie side by side, aligned or not, so C is never entered with AC. */
+	.macro	CALL_C to, moved=8
+	IF_CHECKED .Lchecked\@, \moved
+	call	\to
+	jmp	.Lcalled\@
+.Lchecked\@:
+	lea	\to(%rip), %rax
+	call	fl_unchecked
+.Lcalled\@:
+	.endm
+
+/* The same, and the routine ends: \to returns to where the routine would. */
+	.macro	GO_INTO_C to
+	IF_CHECKED .Lchecked\@
+	jmp	\to
+.Lchecked\@:
+	lea	\to(%rip), %rax
+	jmp	fl_unchecked
+	.endm
+
+/* What a routine goes through to C where AC is set: calls *%rax without it, and sets it
+ * again. As a thread may be stepped, nothing is taken for the trap flag that pushf stores. */
+	.macro	UNCHECKS
+FUNC fl_unchecked
+	pushf
+	.cfi_adjust_cfa_offset 8
+	andl	$~(X86_AC | X86_TF), (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+	sub	$8, %rsp
+	.cfi_adjust_cfa_offset 8
+	call	*%rax
+	pushf
+	.cfi_adjust_cfa_offset 8
+	andl	$~X86_TF, (%rsp)
+	orl	$X86_AC, (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+	add	$8, %rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+END fl_unchecked
+	.endm
+
 /* Call \to(%rdi, %rsi, %rdx) on an aligned stack; \to keeps vector registers
  * (flick's own C is built without them). */
 	.macro	CALL_ALIGNED to
 	BEGIN_FRAME
 	and	$-16, %rsp
-	call	\to
+	CALL_C	\to, 0
 	END_FRAME
 	.endm
 
@@ -299,7 +356,7 @@ FUNC fl_abi_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
-	jmp	\to
+	GO_INTO_C \to
 END fl_abi_\name
 
 FUNC fl_abi_\name\()_long
@@ -319,12 +376,10 @@ BARE_FUNC fl_\conv\()_\name, \kept
 	END_BARE_RECORD
 	BARE_RETURN \kept, 40
 	RSEQ_LANDING .L\conv\()_put_\name
-	lea	\to(%rip), %rcx
-	jmp	.L\conv\()_call_\name
+	PUT_BARE_RECORD \to
+	BARE_RETURN \kept, 40
 	RSEQ_LANDING .L\conv\()_put_second_\name
-	lea	\to_second(%rip), %rcx
-.L\conv\()_call_\name:
-	PUT_BARE_RECORD *%rcx
+	PUT_BARE_RECORD \to_second
 	BARE_RETURN \kept
 END fl_\conv\()_\name
 	.endm
@@ -342,12 +397,12 @@ FUNC fl_abi_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
-	jmp	\to
+	GO_INTO_C \to
 	RSEQ_LANDING .Labi_put_second_\name
 	mov	%r11d, %edi
 	mov	%rax, %rsi
 	mov	%esp, %edx
-	jmp	\to_second
+	GO_INTO_C \to_second
 END fl_abi_\name
 
 	BARE_RECORDS_IN_TWO bare, 0, \name, \to, \to_second
@@ -402,12 +457,12 @@ FUNC fl_abi_\name, 6			/* in one line of the cache: up to half a ns */
 	ret
 	RSEQ_LANDING .Labi_\name
 	mov	%r11d, %edi
-	jmp	\to
+	GO_INTO_C \to
 END fl_abi_\name
 
 FUNC fl_abi_\name\()_full
 	mov	%r11d, %edi
-	jmp	\full
+	GO_INTO_C \full
 END fl_abi_\name\()_full
 
 FUNC fl_abi_\name\()_long
@@ -462,7 +517,7 @@ FUNC fl_abi_\name
 .Labi_inner_\name:
 	mov	%r11d, %edi
 	mov	%esp, %esi
-	jmp	\inner
+	GO_INTO_C \inner
 END fl_abi_\name
 
 	BARE_COUNTS_BELOW bare, 0, \name, \below, \timed, \function_of, \inner
@@ -488,7 +543,7 @@ END fl_\conv\()_\name
 FUNC fl_abi_\name
 	mov	%r11d, %edi
 	mov	%esp, %esi
-	jmp	\to
+	GO_INTO_C \to
 END fl_abi_\name
 
 	BARE_CALLS bare, 0, \name, \to
@@ -515,7 +570,7 @@ END fl_\conv\()_\name
 FUNC fl_abi_\name
 	mov	%r11d, %edi
 	mov	%esp, %edx
-	jmp	\to
+	GO_INTO_C \to
 END fl_abi_\name
 
 	BARE_CALLS_FROM bare, 0, \name, \to
@@ -565,7 +620,7 @@ FUNC fl_abi_\name
 	SAVE	%r11
 	mov	%r11d, %edi
 	lea	8(%rsp), %rdx
-	call	\first
+	CALL_C	\first
 	BACK	%r11
 	test	%eax, %eax
 	jne	fl_abi_\then
@@ -617,7 +672,7 @@ END fl_ask_\name
 	mov	%rdi, %rsi
 	mov	%r11d, %edi
 	mov	%esp, %edx
-	jmp	\to
+	GO_INTO_C \to
 	.cfi_endproc
 	.endm
 

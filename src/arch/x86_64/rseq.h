@@ -1,11 +1,13 @@
 /*
- * rseq.h - private to arch/x86_64/, for assembly: functions, restartable sequences.
+ * rseq.h - private to arch/x86_64/, for assembly: functions, flags, restartable sequences.
  *
  * A thread arms a sequence: it stores the address of the sequence's descriptor in its rseq area
  * (OS5). If a signal or a preemption comes between start and end, the thread goes on at
  * `abort`, and no sequence is armed any more.
  */
 #define RSEQ_SIGNATURE	0x53053053	/* what glibc registered, x86 */
+#define X86_TF	0x100			/* each instruction is a trap */
+#define X86_AC	0x40000			/* an access that is not aligned is a trap */
 
 	.macro	FUNC name, align=5
 	.globl	\name

@@ -1,6 +1,7 @@
 /*
  * tramp.S - restartable sequences that C calls: one makes a switch, the others change the
- * thread's own slot in the way of the routines (routines.h).
+ * thread's own slot in the way of the routines (routines.h). And who enters C where the
+ * program has its processor check alignment.
  */
 #include "arch/layout.h"
 #include "arch/x86_64/rseq.h"
@@ -131,5 +132,38 @@ FUNC fl_arch_tls_slot_at
 	mov	fl_tls_slot@gottpoff(%rip), %rax
 	ret
 END fl_arch_tls_slot_at
+
+/* uint32_t fl_arch_uncheck(void), void fl_arch_check(uint32_t). The trap flag of a thread
+ * that is stepped is not to stay when the stepping ends. */
+FUNC fl_arch_uncheck
+	xor	%eax, %eax
+	pushf
+	.cfi_adjust_cfa_offset 8
+	testl	$X86_AC, (%rsp)
+	je	.Lunchecked
+	andl	$~(X86_AC | X86_TF), (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+	inc	%eax
+	ret
+	.cfi_adjust_cfa_offset 8
+.Lunchecked:
+	pop	%rcx
+	.cfi_adjust_cfa_offset -8
+	ret
+END fl_arch_uncheck
+
+FUNC fl_arch_check
+	test	%edi, %edi
+	je	.Lcheck_not
+	pushf
+	.cfi_adjust_cfa_offset 8
+	andl	$~X86_TF, (%rsp)
+	orl	$X86_AC, (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+.Lcheck_not:
+	ret
+END fl_arch_check
 
 	.section .note.GNU-stack, "", @progbits
