@@ -23,6 +23,9 @@
 #define FP_MAGIC1 0x46505853u
 #define FP_MAGIC2 0x46505845u
 #define RED_ZONE  128
+/* A clone begins with the flags of who calls it. C wants neither of direction and alignment
+ * check, and nobody traps the steps of what begins there. */
+#define STRAY_FLAGS (0x100u /* TF */ | 0x400u /* DF */ | 0x40000u /* AC */)
 
 enum {
 	R15, R14, R13, R12, RBP, RBX, R11, R10, R9, R8, RAX, RCX, RDX, RSI, RDI,
@@ -167,6 +170,7 @@ void fl_arch_borrow_call(const struct fl_borrow *b, uint64_t *user, long number,
 	user[ORIG_RAX] = (uint64_t)-1;
 	user[RIP] = b->call;
 	user[RSP] = b->sp;
+	user[EFLAGS] &= ~(uint64_t)STRAY_FLAGS;
 }
 
 static uintptr_t find_bytes(const unsigned char *text, size_t n, const char *bytes,
