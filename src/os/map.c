@@ -21,7 +21,7 @@
 #include "os/syscall.h"
 
 #define APART (1ull << 36)		/* 64 GiB: far beyond a branch, and room to grow */
-#define SPAN (1ull << 38)		/* addresses that were unmapped there are used again */
+#define SPAN (1ull << 43)		/* addresses that were unmapped there are used again */
 #define LEAP (1ull << 35)		/* over addresses that are in use */
 #define LOW_CODE (1ull << 46)		/* apart from a program that lies at the bottom */
 enum { TRIES = 6, LARGE = 1 << 18, HUGE = 1 << 21 };

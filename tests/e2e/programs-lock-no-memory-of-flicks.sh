@@ -9,7 +9,7 @@ target lock-memory -O1 $sites
 check() {	# [nobody | root DIRECTORY]
 	run "$work/lock-memory" "$@"
 	cp "$out" "$work/plain"
-	for options in "-a counts" "" "-a latency --all" "--rate=30%"; do
+	for options in "-a counts" "" "-a latency --all" "--rate=30%" "-a paths"; do
 		label="$options $*:"
 		limit=20 TRUTH_THREADS= record $options -- "$work/lock-memory" "$@"
 		succeeded
