@@ -750,6 +750,7 @@ struct fl_signal_frame {
 	uintptr_t pc_at;		/* where the pc is kept that the thread goes on at */
 	uintptr_t pc, sp, restorer;
 	long result;			/* of a system call that has just returned */
+	int sig;			/* that the kernel has sent, or 0; else anything */
 };
 uint64_t fl_arch_frame_mark(void);
 uintptr_t fl_arch_frame_at(uintptr_t mark_at);

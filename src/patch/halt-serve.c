@@ -13,6 +13,7 @@
  * and the row is refused. The asker's stack is the exception: it is full of flick's own
  * places.
  */
+#include <signal.h>
 #include <sys/mman.h>
 
 #include "halt.h"
@@ -163,13 +164,21 @@ static void release_all(struct holder *h)
 
 /* ---- look ------------------------------------------------------------------------ */
 
-/* The row whose bytes behind the first hold the address; NULL: none. */
-static const struct fl_halt_row *row_at(const struct holder *h, uintptr_t pc)
+/* The row whose bytes hold the address; NULL: none. */
+static const struct fl_halt_row *row_of(const struct holder *h, uintptr_t pc)
 {
 	size_t i = fl_rows_from(h->rows, h->n_rows, sizeof *h->rows, pc);
 	const struct fl_halt_row *r = i ? &h->rows[i - 1] : NULL;
 
-	return r && pc != r->at && pc - r->at < r->len ? r : NULL;
+	return r && pc - r->at < r->len ? r : NULL;
+}
+
+/* The same for all bytes but the first. */
+static const struct fl_halt_row *row_at(const struct holder *h, uintptr_t pc)
+{
+	const struct fl_halt_row *r = row_of(h, pc);
+
+	return r && pc != r->at ? r : NULL;
 }
 
 static bool may_be_in_row(const struct holder *h, uint64_t word)
@@ -234,11 +243,29 @@ static int add_stack(const struct holder *h, struct stacks *s, uintptr_t sp)
 	return 0;
 }
 
+static const uint64_t faults = 1ull << (SIGILL - 1) | 1ull << (SIGTRAP - 1) |
+	1ull << (SIGBUS - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGSEGV - 1);
+
+static bool is_fault(int sig)
+{
+	return sig > 0 && sig <= 64 && faults >> (sig - 1) & 1;
+}
+
+/* Who is told of a fault may look at the instruction, and go on behind it: it must stay where
+ * it was, and so must its bytes. Such a handler does not last. */
+static void keep_fault(struct holder *h, uintptr_t pc)
+{
+	refuse_row(h, row_of(h, pc));
+	h->mail->kept_at = 0;
+}
+
 static int take_signal_frame(struct holder *h, struct stacks *s,
 			     const struct fl_signal_frame *f)
 {
 	uintptr_t to = lead_out(h, f->pc);
 
+	if (is_fault(f->sig) && row_of(h, f->pc))
+		keep_fault(h, f->pc);
 	if (to && h->n_leads == FRAMES_MAX)
 		return FLE_THREADS;
 	if (to)
@@ -304,6 +331,15 @@ static int look_from(struct holder *h, uintptr_t sp)
 	return err;
 }
 
+/* Is the thread about to be told of a fault? A signal that was sent counts as well. */
+static bool has_fault(const struct holder *h, const struct halted *t)
+{
+	struct fl_thread_status s;
+
+	return is_fault(t->sig) ||
+	       (!fl_os_thread_status(h->pid, t->tid, &s) && s.pending & faults);
+}
+
 static int look_at_thread(struct holder *h, struct halted *t)
 {
 	uintptr_t pc, sp;
@@ -312,6 +348,8 @@ static int look_at_thread(struct holder *h, struct halted *t)
 	if (err)
 		return has_gone(h, t->tid) ? 0 : err;
 	t->to = lead_out(h, pc);
+	if (row_of(h, pc) && has_fault(h, t))
+		keep_fault(h, pc);
 	return h->bad < 0 ? look_from(h, sp) : 0;
 }
 

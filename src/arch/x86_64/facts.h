@@ -108,7 +108,7 @@ typedef uint8_t fl_unit;		/* of a switch; HW2: a one-byte store never tears */
 #define FL_ARCH_USER_PC 16		/* rip, of these words */
 #define FL_ARCH_USER_SP 19		/* rsp */
 #define FL_ARCH_INNER 5			/* a body's window: offsets where threads may stand */
-#define FL_ARCH_FRAME_BYTES 240		/* the part of a signal's frame that is looked at */
+#define FL_ARCH_FRAME_BYTES 328		/* the part of a signal's frame that is looked at */
 #define FL_ARCH_RESTORER_BYTES 9
 #define FL_ARCH_SYSCALL_BYTES 2
 

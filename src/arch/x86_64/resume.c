@@ -98,15 +98,18 @@ void fl_arch_call_again(void *uc, const struct fl_call *c)
  *	40	of the context: flags, link, stack
  *	184	registers: the 17th is the pc, the 19th has the segments
  *	8	where vector registers lie, which is right above all this
+ *	72	reserved, and the signals that are blocked
+ *	16	siginfo_t: the signal, and who sent it; where the handler asked for it
  */
 struct kernel_frame {
-	uint64_t restorer, flags, link, stack[3], registers[23], vectors;
+	uint64_t restorer, flags, link, stack[3], registers[23], vectors, reserved[8], mask;
+	int32_t sig, error, code, padding;
 };
 _Static_assert(sizeof(struct kernel_frame) == FL_ARCH_FRAME_BYTES &&
 	       offsetof(struct kernel_frame, registers[REG_RIP]) - 8 ==
 	       offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]), "it is the kernel's");
 
-enum { BEHIND_FRAME = 192, BEHIND_MOST = 512 };	/* the rest, and siginfo_t */
+enum { BEHIND_FRAME = 104, BEHIND_MOST = 512 };	/* the rest of siginfo_t */
 
 uint64_t fl_arch_frame_mark(void)
 {
@@ -135,6 +138,7 @@ bool fl_arch_frame(struct fl_signal_frame *out, const void *bytes, uintptr_t at)
 		.pc_at = at + offsetof(struct kernel_frame, registers[REG_RIP]),
 		.pc = f->registers[REG_RIP], .sp = f->registers[REG_RSP],
 		.restorer = f->restorer, .result = (long)f->registers[REG_RAX],
+		.sig = f->code > 0 ? f->sig : 0,
 	};
 	return f->registers[REG_CSGSFS] == fl_arch_frame_mark() && !f->link &&
 	       (!f->vectors || f->vectors - at - sizeof *f - BEHIND_FRAME < BEHIND_MOST);
