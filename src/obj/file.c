@@ -83,6 +83,8 @@ int fl_obj_check(struct fl_obj *o)
 	return err;
 }
 
+/* The kernel stores the traps of uprobes in each private mapping of a file's code, and in no
+ * shared one. So a shared one has the file's bytes. Some file systems have none. */
 static int map_file(struct fl_obj *o, int fd)
 {
 	int64_t n = fl_os_file_bytes(fd);
@@ -90,7 +92,9 @@ static int map_file(struct fl_obj *o, int fd)
 
 	if (n <= 0)
 		return n ? (int)n : FLE_NOTELF;
-	p = fl_os_map(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = fl_os_map(NULL, n, PROT_READ, MAP_SHARED, fd, 0);
+	if (fl_is_err(p))
+		p = fl_os_map(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (fl_is_err(p))
 		return (int)(intptr_t)p;
 	o->bytes = p;
