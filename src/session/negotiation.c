@@ -447,10 +447,13 @@ static bool is_any_timed(struct fl_session *s)
 static bool waits_for_sites(struct fl_session *s)
 {
 	const char *name = s->o->argv[0], *interpreter = s->launch.interpreter;
+	bool bodies_alone = s->o->providers == 1u << FL_PROVIDER_BODY;
 
-	if (s->attached && !s->o->providers && !s->shm->body_rules.text[0])
-		fl_say("%s has no probe sites of a compiler's, and holds 512 MiB of second "
-		       "bodies of earlier recordings: start it with `flick record`", name);
+	/* the agent takes the rules away */
+	if (s->attached && (!s->o->providers || bodies_alone) && !s->shm->body_rules.text[0])
+		fl_say("%s %sholds 512 MiB of second bodies of earlier recordings: start it "
+		       "with `flick record`", name, bodies_alone ? "" :
+		       "has no probe sites of a compiler's, and ");
 	else if (s->o->wait)
 		fl_say("%s has no probe sites; waiting for an exec or dlopen", name);
 	else if (*interpreter)
