@@ -63,7 +63,7 @@ int fl_cie_write(struct fl_out *o, const struct fl_fde *fde)
 static int put_data(struct fl_out *o, const struct fl_fde *f, const struct fl_unwind_body *b,
 		    const struct fl_unwind_piece *p)
 {
-	bool has_lsda = f->cie.personality && f->lsda && p->kind == FL_PIECE_BODY;
+	bool has_lsda = f->cie.personality && f->lsda && p->kind != FL_PIECE_LANDINGS;
 	unsigned char *begin = fl_out_begin(o), *to_lsda = o->p;
 	int err = 0;
 

@@ -135,7 +135,7 @@ static void tell_cold(struct pieces *p, uint32_t part)
 
 	while (k < plan->n && fl_plan_step(plan, &plan->items[k])->part < part)
 		k++;
-	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_ASIDE);
 	for (; k < plan->n && fl_plan_step(plan, &plan->items[k])->part == part; k++) {
 		const struct fl_item *i = &plan->items[k];
 
@@ -220,7 +220,7 @@ static void tell_landings(struct pieces *p, uint32_t part)
 
 	while (k < plan->cold && fl_plan_step(plan, &plan->items[k])->part < part)
 		k++;
-	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_BARE);
+	begin_piece(p, part, item_offset(p->b, k), FL_PIECE_ASIDE);
 	for (; k < plan->cold; k++) {
 		const struct fl_item *i = &plan->items[k];
 

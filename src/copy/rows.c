@@ -291,7 +291,7 @@ int fl_rows_write(struct fl_out *o, const struct fl_fde *fde,
 		return err;
 	w.out = o;
 	w.piece = piece;
-	w.has_pads = fde->lsda && piece->kind == FL_PIECE_BODY;
+	w.has_pads = fde->lsda && piece->kind != FL_PIECE_LANDINGS;
 	w.at = fde->start;
 	go_to(&w, fde->start);
 	err = rewrite_all(&w, &fde->program);

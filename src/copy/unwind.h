@@ -20,8 +20,10 @@ struct fl_unwind_row {
 };
 
 enum fl_piece_kind {
-	FL_PIECE_BODY,			/* its landing pads are in the body */
-	FL_PIECE_BARE,			/* no landing pads: cold parts, landings among others */
+	FL_PIECE_BODY,			/* its landing pads are in pieces of this kind */
+	FL_PIECE_ASIDE,			/* so are those of what a body has aside: long ways,
+					 * landings among others. A thread that is cancelled
+					 * at any instruction may land from there */
 	FL_PIECE_LANDINGS		/* no landing pads; landings of look-ups, for each step
 					 * in a row, FL_ARCH_LANDED_BYTES behind the one before.
 					 * They say what rows would: FL_ARCH_LOOKUP_KEPT is

@@ -1,7 +1,8 @@
 #!/bin/sh
 # A thread that is cancelled where a body has moved the stack pointer, to tell accesses or paths,
 # comes to its cleanup with the stack where the function has it: it was misaligned, and the
-# cleanup's locals lay elsewhere. Ends as without flick; the cleanup is come to by chance.
+# cleanup's locals lay elsewhere. Ends as without flick. The cleanup is come to by chance, which
+# is two of three times, also from code that a body has aside.
 # timeout: 120
 . "$(dirname "$0")/lib"
 no_emulator windows
@@ -15,6 +16,5 @@ for how in "-a cache" "-a paths" "-a counts" ""; do
 	record $how -- "$work/cancelled"
 	succeeded
 	[ "$(cat "$out")" = "wrong 0" ] || fail "$how: $(cat "$out")"
-	[ "$how" != "-a cache" ] || ! grep -q '^clean 0$' "$err" ||
-		fail "$how: nobody cleaned up"
+	grep -qE '^clean [0-9]{2,}$' "$err" || fail "$how: few cleaned up"
 done

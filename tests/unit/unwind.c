@@ -471,7 +471,7 @@ static uintptr_t place_in(const struct fl_unwind_piece *p, uintptr_t at)
 static void assert_same_rows(const struct entry *a, const struct entry *b,
 			     const struct fl_unwind_piece *p)
 {
-	bool has_pads = a->lsda && p->kind == FL_PIECE_BODY;
+	bool has_pads = a->lsda && p->kind != FL_PIECE_LANDINGS;
 
 	interpret(&was, a);
 	interpret(&is, b);
@@ -619,7 +619,7 @@ static void check_landings(const struct file *f, uint32_t i)
 	uintptr_t at = fde_of(f, i);
 	struct entry e = read_entry((bytes)at, moved_of(f)), new;
 	struct fl_unwind_piece p = { .fde = at, .start = (uintptr_t)near.data + FAKE_CODE,
-				     .rows = rows_of, .kind = FL_PIECE_BARE }, landings;
+				     .rows = rows_of, .kind = FL_PIECE_LANDINGS }, landings;
 	uint32_t n = 0;
 
 	for (uintptr_t a = e.start; a < e.end; a += 1 + chance(8), n++) {
