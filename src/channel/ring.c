@@ -340,16 +340,20 @@ static bool add_shortly(const struct fl_channel *c, size_t at, uint64_t n)
 	       FL_ARCH_ATTACHES && fl_arch_add_other(at, n);
 }
 
-/* Add to the word `at` bytes into the thread's own slot; a handler's child has no slot. The
- * short path does nothing when it is interrupted: a thread that a debugger steps through gets
- * on here. */
+/* A short path does nothing when it is interrupted, which others on this CPU do by chance. To
+ * block signals is a system call, and in seccomp's strict mode the thread's end: so a short
+ * path is tried some times. A thread that a debugger steps is interrupted each time. */
+enum { TRIES = 4 };
+
+/* Add to the word `at` bytes into the thread's own slot; a handler's child has no slot. */
 static void add_own(const struct fl_channel *c, size_t at, uint64_t n)
 {
 	struct fl_slot *s;
 	uint64_t mask;
 
-	if (fl_arch_has_rseq() && add_shortly(c, at, n))
-		return;
+	for (int i = 0; fl_arch_has_rseq() && i < TRIES; i++)
+		if (add_shortly(c, at, n))
+			return;
 	fl_os_signals_block(&mask);
 	s = fl_own_slot(c);
 	if (s)
@@ -504,8 +508,9 @@ static bool end_own_block(const struct fl_channel *c, size_t at)
 	struct fl_slot *s;
 	uint64_t mask, now;
 
-	if (fl_arch_has_rseq() && end_shortly(c, at))
-		return true;
+	for (int i = 0; fl_arch_has_rseq() && i < TRIES; i++)
+		if (end_shortly(c, at))
+			return true;
 	fl_os_signals_block(&mask);	/* it was interrupted, or the block is not full */
 	s = fl_own_slot(c);
 	now = s ? *(uint64_t *)((char *)s + at) : 0;
