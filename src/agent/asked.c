@@ -15,8 +15,6 @@
  *
  * In libflick.so alone, as listed.c is, and for the same reason.
  */
-#include <link.h>
-#include <stddef.h>
 #include <sys/mman.h>
 
 #include "agent.h"

@@ -114,26 +114,31 @@ int fl_unwind_open(struct fl_unwind *u, uintptr_t lo, uintptr_t hi, void *data, 
 	return 0;
 }
 
-bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
+/* NULL: no area has the address. */
+static const struct area *area_around(uintptr_t pc)
 {
 	const struct area_list *l = load_acquire(&areas);	/* (D) pairs with (C) */
 	size_t i = l ? fl_rows_from(l->areas, l->n, sizeof *l->areas, pc) : 0;
 
-	if (!i || pc >= l->areas[i - 1].hi)
+	return i && pc < l->areas[i - 1].hi ? &l->areas[i - 1] : NULL;
+}
+
+bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
+{
+	const struct area *a = area_around(pc);
+
+	if (!a)
 		return fl_before_find(pc, found) || fl_in_glue_find(pc, found);
-	*found = (struct fl_unwind_found){ l->areas[i - 1].lo, l->areas[i - 1].hi,
-					   l->areas[i - 1].table };
+	*found = (struct fl_unwind_found){ a->lo, a->hi, a->table };
 	return true;
 }
 
 /* A call's last byte is in its body; what it returns to may be behind that. */
 uintptr_t fl_unwind_origin(uintptr_t pc)
 {
-	const struct area_list *l = load_acquire(&areas);	/* (D) pairs with (C) */
-	size_t i = l ? fl_rows_from(l->areas, l->n, sizeof *l->areas, pc - 1) : 0;
-	const struct fl_unwind_table *t = i ? l->areas[i - 1].table : NULL;
-	size_t lo = 0, hi = t && pc - 1 < l->areas[i - 1].hi ?
-		load_acquire(&t->count) : 0;	/* (B) pairs with (A) */
+	const struct area *a = area_around(pc - 1);
+	const struct fl_unwind_table *t = a ? a->table : NULL;
+	size_t lo = 0, hi = t ? load_acquire(&t->count) : 0;	/* (B) pairs with (A) */
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;

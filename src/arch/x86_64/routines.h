@@ -196,23 +196,16 @@ FUNC \name, \align
 	.endm
 
 /* What a routine goes through to C where AC is set: calls *%rax without it, and sets it
- * again. As a thread may be stepped, nothing is taken for the trap flag that pushf stores. */
+ * again. */
 	.macro	UNCHECKS
 FUNC fl_unchecked
 	pushf
 	.cfi_adjust_cfa_offset 8
-	andl	$~(X86_AC | X86_TF), (%rsp)
-	popf
-	.cfi_adjust_cfa_offset -8
+	POP_UNCHECKED
 	sub	$8, %rsp
 	.cfi_adjust_cfa_offset 8
 	call	*%rax
-	pushf
-	.cfi_adjust_cfa_offset 8
-	andl	$~X86_TF, (%rsp)
-	orl	$X86_AC, (%rsp)
-	popf
-	.cfi_adjust_cfa_offset -8
+	SET_CHECKS
 	add	$8, %rsp
 	.cfi_adjust_cfa_offset -8
 	ret

@@ -23,6 +23,23 @@
 	.size	\name, . - \name
 	.endm
 
+/* The flags that pushf has stored come back without AC; or all that are there, with it. The
+ * trap flag of a thread that is stepped is not to stay when the stepping ends. */
+	.macro	POP_UNCHECKED
+	andl	$~(X86_AC | X86_TF), (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+	.endm
+
+	.macro	SET_CHECKS
+	pushf
+	.cfi_adjust_cfa_offset 8
+	andl	$~X86_TF, (%rsp)
+	orl	$X86_AC, (%rsp)
+	popf
+	.cfi_adjust_cfa_offset -8
+	.endm
+
 /* The descriptor that the kernel reads: start, length, abort address. */
 	.macro	RSEQ_DESCRIPTOR name, start, end, abort
 	.pushsection .data.rel.ro.rseq, "aw", @progbits

@@ -133,17 +133,14 @@ FUNC fl_arch_tls_slot_at
 	ret
 END fl_arch_tls_slot_at
 
-/* uint32_t fl_arch_uncheck(void), void fl_arch_check(uint32_t). The trap flag of a thread
- * that is stepped is not to stay when the stepping ends. */
+/* uint32_t fl_arch_uncheck(void), void fl_arch_check(uint32_t). */
 FUNC fl_arch_uncheck
 	xor	%eax, %eax
 	pushf
 	.cfi_adjust_cfa_offset 8
 	testl	$X86_AC, (%rsp)
 	je	.Lunchecked
-	andl	$~(X86_AC | X86_TF), (%rsp)
-	popf
-	.cfi_adjust_cfa_offset -8
+	POP_UNCHECKED
 	inc	%eax
 	ret
 	.cfi_adjust_cfa_offset 8
@@ -156,12 +153,7 @@ END fl_arch_uncheck
 FUNC fl_arch_check
 	test	%edi, %edi
 	je	.Lcheck_not
-	pushf
-	.cfi_adjust_cfa_offset 8
-	andl	$~X86_TF, (%rsp)
-	orl	$X86_AC, (%rsp)
-	popf
-	.cfi_adjust_cfa_offset -8
+	SET_CHECKS
 .Lcheck_not:
 	ret
 END fl_arch_check
