@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +36,20 @@ bool fl_attach_is_another(const struct fl_attached *a)
 
 	return a->call && !fl_attach_read(a, a->call, &byte, 1) &&
 	       !fl_os_process_status(a->pid, &s) && !s.ends;
+}
+
+/* An exec ends the thread that flick borrowed or that came in, or denies it another one (EAGAIN),
+ * some time before there is another program: so long its first thread is a zombie. */
+bool fl_attach_becomes_another(const struct fl_attached *a)
+{
+	enum { PATIENCE_US = 100000, PAUSE_US = 1000 };
+
+	for (uint32_t us = 0; us < PATIENCE_US && !kill(a->pid, 0); us += PAUSE_US) {
+		if (fl_attach_is_another(a))
+			return true;
+		fl_os_sleep_us(PAUSE_US);
+	}
+	return false;
 }
 
 static int take_own_name(void *arg, const struct fl_mapping *m)

@@ -751,5 +751,5 @@ int fl_attach_load(struct fl_attached *a, const char *const texts[3])
 	if (!err && a->is_alone)
 		err = await_created(a);
 	return_it(&t);
-	return err && fl_attach_is_another(a) ? -ESTALE : err;
+	return err && fl_attach_becomes_another(a) ? -ESTALE : err;
 }

@@ -253,20 +253,6 @@ int fl_attach_start(struct fl_session *s)
 	return err ? -1 : 0;
 }
 
-/* An exec ends the thread that came in, or denies it another one (EAGAIN), some time before
- * there is another program. */
-static bool becomes_another(const struct fl_attached *a)
-{
-	enum { PATIENCE_US = 100000, PAUSE_US = 1000 };
-
-	for (uint32_t us = 0; us < PATIENCE_US && !kill(a->pid, 0); us += PAUSE_US) {
-		if (fl_attach_is_another(a))
-			return true;
-		fl_os_sleep_us(PAUSE_US);
-	}
-	return false;
-}
-
 static const char *why_not_entered(const struct fl_attached *a)
 {
 	if (a->with.result && a->with.result != EAGAIN)
@@ -274,7 +260,7 @@ static const char *why_not_entered(const struct fl_attached *a)
 	if (!a->with.result && *a->with.why)
 		return a->with.why;
 	/* the C library says the same when it has no room for a stack */
-	return becomes_another(a) ? ANOTHER :
+	return fl_attach_becomes_another(a) ? ANOTHER :
 	       a->with.result ? CROWDED ", or has no room for its stack" : "it has ended";
 }
 

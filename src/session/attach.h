@@ -85,8 +85,9 @@ int fl_attach_loads(const struct fl_attached *);	/* a thread in the loader; 0: n
 void fl_attach_forget(struct fl_attached *);
 const struct fl_attach_map *fl_attach_map_at(const struct fl_attached *, uintptr_t at);
 bool fl_attach_read(const struct fl_attached *, uintptr_t at, void *to, size_t n);
-/* Has the process become another program (exec)? */
+/* Has the process become another program (exec)? The second waits a moment for it. */
 bool fl_attach_is_another(const struct fl_attached *);
+bool fl_attach_becomes_another(const struct fl_attached *);
 
 /* Does code of an allocator stand there that is not the C library's? */
 bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map *);
