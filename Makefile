@@ -58,7 +58,8 @@ config.mk: configure
 # ---- what is compiled ------------------------------------------------------
 
 GUEST_DIRS = base os obj arch arch/$(ARCH) site patch copy probe channel agent
-READER_DIRS = perf analysis report trial trial/$(ARCH) args session cli
+READER_DIRS = perf analysis report trial trial/$(ARCH) args select process \
+	session session/budget session/samples session/change cli
 
 # What must not stand before the same functions of a program: in libflick.so alone.
 ALONE := src/base/bytes.c src/agent/asked.c src/agent/listed.c
@@ -99,7 +100,7 @@ define compile
 endef
 
 # What works at start, dlopen and first calls, and not when a probe is met: samples there
-# are told apart (session/profile.c).
+# are told apart (session/samples/profile.c).
 AT_START := $(wildcard src/site/*.c src/obj/*.c) $(addprefix src/, base/bytes.c base/pattern.c os/proc.c) \
 	$(filter-out %/unwind.c,$(wildcard src/copy/*.c)) \
 	$(addprefix src/arch/$(ARCH)/, access.c aside.c count.c decode.c emit.c excl.c glue.c glue-record.c \
@@ -201,7 +202,7 @@ $(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) 
 	$(Q)$(SHARED) $(STRICT) -Isrc -fPIC -o $@ $(filter-out $(MAP),$^) -ldl -lpthread
 
 # The command with points in what attaches, likewise.
-ATTACHES := $(shell grep -lsw FL_POINT src/session/attach*.c)
+ATTACHES := $(shell grep -lsw FL_POINT src/process/attach*.c)
 READER_KILLER := $(BUILD)/tests/flick-kill-at
 $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
 		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/reader/inside.a
@@ -294,7 +295,7 @@ FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
-	report perf) src/session/functions.c src/session/lines.c src/session/kept.c src/session/ctl.c
+	report perf) src/session/functions.c src/session/lines.c src/session/kept.c src/session/change/ctl.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))
 $(BUILD)/fuzz/%.o: src/%.c config.mk
@@ -361,7 +362,7 @@ help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
 
 format-check:
-	clang-format --dry-run $(wildcard src/*/*.[ch] src/arch/*/*.[ch])
+	clang-format --dry-run $(wildcard src/*/*.[ch] src/*/*/*.[ch])
 
 # What is installed, and where: MODE FILE DIRECTORY, for install and for uninstall.
 DEST = $(DESTDIR)$(PREFIX)

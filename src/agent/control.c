@@ -10,8 +10,8 @@
  *	wish = wish + 1, wake	(A)		staged[] becomes so, the answer
  *	load done	(D)			done = wish	(C)
  *
- * (B) pairs with (A) in session/change.c: who sees the wish sees what is staged.
- * (C) pairs with (D) in session/change.c: who sees it answered sees the answer.
+ * (B) pairs with (A) in session/change/change.c: who sees the wish sees what is staged.
+ * (C) pairs with (D) in session/change/change.c: who sees it answered sees the answer.
  *
  * FAILURE	Nobody watches, or the watch is killed: the reader sees no answer, and says so.
  *	While modules are being unloaded the wish stays, and is looked at again.
@@ -22,7 +22,8 @@
 bool fl_control_turn(struct fl_region *m)
 {
 	struct fl_change_box *box = &m->session[0].change;
-	uint32_t wish = load_acquire(&box->wish); /* (B) pairs with (A) in session/change.c */
+	/* (B) pairs with (A) in session/change/change.c */
+	uint32_t wish = load_acquire(&box->wish);
 	uint64_t signals;
 	int err;
 
@@ -35,7 +36,7 @@ bool fl_control_turn(struct fl_region *m)
 		return true;
 	box->error = err;
 	FL_POINT("control.changed");
-	/* (C) pairs with (D) in session/change.c */
+	/* (C) pairs with (D) in session/change/change.c */
 	store_release(&box->done, wish);
 	fl_channel_doorbell();
 	return false;

@@ -116,7 +116,7 @@ static void note_wanted(struct fl_region *m, uint32_t n)
 static void heed_wish(struct fl_region *m)
 {
 	struct fl_change_box *box = &m->session[0].change;
-	/* (D) pairs with (A) in session/change.c */
+	/* (D) pairs with (A) in session/change/change.c */
 	uint32_t wish = load_acquire(&box->wish), n;
 	int err;
 
@@ -130,7 +130,7 @@ static void heed_wish(struct fl_region *m)
 		note_wanted(m, n);
 	fl_joint_show(0);
 	box->error = err;
-	/* (E) pairs with (D) in session/change.c */
+	/* (E) pairs with (D) in session/change/change.c */
 	store_release(&box->done, wish);
 	fl_shm_doorbell(m);
 }

@@ -114,7 +114,7 @@ struct fl_program {
 	uint64_t key;			/* by its path; 0: nobody's row; atomic, once */
 	uint64_t arming_ns;		/* CPU time that its processes armed for; atomic, as: */
 	uint32_t n_armed, n_bare;	/* processes that began it with and without probes */
-	uint32_t is_dear;		/* W reader (session/bare.c) */
+	uint32_t is_dear;		/* W reader (session/samples/bare.c) */
 	char name[36];			/* of its file; "": not written yet */
 };
 #define FL_MAX_PROGRAMS 256u		/* programs without a row are never dear */
@@ -219,9 +219,9 @@ struct fl_gauge {
 
 /*
  * For a sampled program: the functions whose calls would cost too much to count, and the
- * windows in which these are counted. See probe/seldom.c, session/budget.c.
+ * windows in which these are counted. See probe/seldom.c, session/budget/budget.c.
  */
-#define FL_HANDS 12u			/* of the program's own clock: session/clock.c, ... */
+#define FL_HANDS 12u			/* of its own clock: session/budget/clock.c, ... */
 #define FL_HANDS_SLOTS 64u		/* ... in so many slots */
 struct fl_seldom {
 	uint32_t epoch_us;		/* after which calls are timed again; W reader, as: */
@@ -391,7 +391,7 @@ enum fl_stage {
 };
 
 /* The reader asks here that all staged probes change at once: see agent/control.c, and
- * session/change.c. */
+ * session/change/change.c. */
 struct fl_change_box {
 	alignas(64) uint32_t wish;	/* changes that were asked for; W reader (A) */
 	uint32_t n;			/* bytes of staged[] that count; W reader, before */

@@ -263,7 +263,7 @@ static struct fl_program *program_row(struct fl_region *m)
 	return p;
 }
 
-/* A count takes about a nanosecond. The reader grants as much (session/bare.c). */
+/* A count takes about a nanosecond. The reader grants as much (session/samples/bare.c). */
 void fl_channel_armed(uint64_t ns)
 {
 	uint64_t blocks = ns / FL_GRANTED_ONE_IN / FL_COUNT_BLOCK;

@@ -419,9 +419,7 @@ static int list_running(struct listing *l)
 static int list(struct listing *l)
 {
 	static struct fl_body_rules rules;
-	const struct fl_session_options o = { .selection = l->selection,
-					      .providers = l->providers };
-	int err = l->pid ? fl_providers_rule(&rules, &o) :
+	int err = l->pid ? fl_providers_rule(&rules, l->selection, l->providers) :
 			   fl_providers_rule_all(&rules, l->selection, l->providers);
 	int status = FL_EXIT_FAILED;
 

@@ -2,8 +2,8 @@
  * chains.c - calls in one another that samples stood in: each chain once, with how often.
  *
  * Hides that samples are many and chains few: a program is in the same calls again and again.
- * Which function a place is in is not known before the end (session/profile.c); until then it
- * is not known either which function is in a chain twice.
+ * Which function a place is in is not known before the end (session/samples/profile.c); until
+ * then it is not known either which function is in a chain twice.
  */
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
  * the target says.
  *
  * A sample takes its program's time, so once there are many their period may become longer
- * (session/budget.c).
+ * (session/budget/budget.c).
  *
  * Each CPU has a ring of its own, and a mapping's record may stand in another ring
  * than the samples in it. So the records of all rings are put in the order of time first,

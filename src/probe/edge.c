@@ -7,9 +7,9 @@
  * time lags, and the time that passes is exact.
  *
  * Hands are calls of functions that are counted always: a clock of the program's own, which
- * knows what slows it down (session/clock.c). A thread that ended in between has taken its part
- * with it, once the reader has its counts: then the window is told as torn. The gauge is no
- * hand, but is counted alone behind a window, as long as the reader wants that.
+ * knows what slows it down (session/budget/clock.c). A thread that ended in between has taken
+ * its part with it, once the reader has its counts: then the window is told as torn. The gauge
+ * is no hand, but is counted alone behind a window, as long as the reader wants that.
  */
 #include "edge.h"
 #include "goal.h"

@@ -2,8 +2,8 @@
  * fuse.c - how many calls may be counted before the reader looks again.
  *
  * The reader decides which functions are counted always by what was called in the last tenth of
- * a second (session/budget.c). In the next tenth a program may call others, a hundred million
- * times: to count these would cost half of its time. So the reader gives credit, and a
+ * a second (session/budget/budget.c). In the next tenth a program may call others, a hundred
+ * million times: to count these would cost half of its time. So the reader gives credit, and a
  * thread asks for some at the end of each block of counts (arch: COUNT, by the sign).
  * A function for which there is none is seldom from then on, as if the reader had
  * wished it.

@@ -6,9 +6,9 @@
  * times as much as they take.
  *
  * A function that is called too often for that is seldom, which the reader decides
- * (session/budget.c): it is off except in short windows, and counted in them. Other windows,
- * one in four at most, are for timing: calls in them are not counted, because what windows
- * count stands for more, and timing calls takes most of a short window.
+ * (session/budget/budget.c): it is off except in short windows, and counted in them. Other
+ * windows, one in four at most, are for timing: calls in them are not counted, because what
+ * windows count stands for more, and timing calls takes most of a short window.
  *
  * PROTOCOL	of windows
  *	reader					flick's thread, now and then
@@ -130,7 +130,7 @@ static void say_heeded(struct fl_seldom *s)
 		s->open_then_ns = load_relaxed(&s->open_ns);
 	}
 	store_relaxed(&s->closed_ns, turn.closed.ns);
-	/* (D) pairs with (B) in session/budget.c */
+	/* (D) pairs with (B) in session/budget/budget.c */
 	store_release(&s->heeded, turn.heeded);
 }
 
@@ -143,7 +143,7 @@ static void begin_outside(void)
 static uint32_t heed(void)
 {
 	struct fl_seldom *s = &fl_table.session->seldom;
-	/* (C) pairs with (A) in session/budget.c */
+	/* (C) pairs with (A) in session/budget/budget.c */
 	uint32_t wish = load_acquire(&s->wish), n;
 
 	if (wish == turn.heeded)
@@ -543,7 +543,7 @@ void fl_sample_open(void)
 	seldom_head = 0;		/* an earlier recorder may have been here */
 	__builtin_memset(&turn, 0, sizeof(turn));
 	fl_seldom_window = (struct fl_seldom_window){ .is_open = false };
-	/* (C) pairs with (A) in session/budget.c */
+	/* (C) pairs with (A) in session/budget/budget.c */
 	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
 	fl_edge_open();
 	if (!turn.heeded)
@@ -621,7 +621,7 @@ void fl_sample_in_child(void)
 	uint64_t signals;
 
 	fl_switches_lock(&signals);
-	/* (C) pairs with (A) in session/budget.c */
+	/* (C) pairs with (A) in session/budget/budget.c */
 	turn.heeded = load_acquire(&fl_table.session->seldom.wish);
 	mark_functions();
 	draw_moment();

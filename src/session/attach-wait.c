@@ -34,16 +34,15 @@ static int find_holder(const struct fl_attached *a)
 static bool shall_wait(struct fl_session *s, int holder, uint64_t since_ns)
 {
 	uint64_t waited_ns = fl_os_monotonic_ns() - since_ns;
-	struct fl_attached *a = s->attached;
 
 	if (fl_target_is_to_end())
 		return false;
 	if (waited_ns < PATIENCE_NS)
 		return true;
-	if (!a->is_told && !s->o->watch)
+	if (!s->stay.is_told && !s->o->watch)
 		fl_say("thread %d of process %d is in the loader (dlopen, a constructor), and "
-		       "has to come out first; Ctrl-C ends the wait", holder, a->pid);
-	a->is_told = true;
+		       "has to come out first; Ctrl-C ends the wait", holder, s->attached->pid);
+	s->stay.is_told = true;
 	return s->o->seconds <= 0 || waited_ns < LEAST_NS ||
 	       (double)waited_ns < s->o->seconds * 1e9;
 }
@@ -52,14 +51,6 @@ static void say_left(const struct fl_attached *a, int holder)
 {
 	fl_say("cannot attach to process %d: its thread %d was in the loader until the wait "
 	       "ended; nothing of it has changed", a->pid, holder);
-}
-
-/* What was read of the process is from before the wait. */
-static int look_anew(struct fl_attached *a)
-{
-	fl_attach_forget(a);
-	a->library = NULL;
-	return fl_attach_look(a);
 }
 
 int fl_attach_await_loader(struct fl_session *s)
@@ -83,7 +74,7 @@ int fl_attach_await_loader(struct fl_session *s)
 		return -ESTALE;
 	if (kill(a->pid, 0))
 		return -ESRCH;
-	return has_waited ? look_anew(a) : 0;
+	return has_waited ? fl_attach_look_anew(a) : 0;
 }
 
 bool fl_attach_is_kept_out(struct fl_session *s)
@@ -92,15 +83,15 @@ bool fl_attach_is_kept_out(struct fl_session *s)
 	enum fl_inject_state state;
 	int holder;
 
-	if (s->asked || a->has_failed ||
-	    (!fl_target_is_to_end() && fl_os_monotonic_ns() - a->asked_ns < PATIENCE_NS))
+	if (s->asked || s->stay.has_failed ||
+	    (!fl_target_is_to_end() && fl_os_monotonic_ns() - s->stay.asked_ns < PATIENCE_NS))
 		return false;
 	state = fl_attach_state(a);
 	holder = state == FL_INJECT_CREATED || state == FL_INJECT_RUNS ? find_holder(a) : 0;
-	if (!holder || shall_wait(s, holder, a->asked_ns))
+	if (!holder || shall_wait(s, holder, s->stay.asked_ns))
 		return false;
 	say_left(a, holder);
-	a->has_failed = true;
+	s->stay.has_failed = true;
 	fl_attach_call_off(a);
 	store_relaxed(&s->shm->detach, 1);
 	return true;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "session/afford.h"
-#include "session/budget.h"
+#include "session/budget/afford.h"
+#include "session/budget/budget.h"
 #include "session/cost.h"
 #include "session/opening.h"
 #include "session/results.h"

@@ -13,9 +13,9 @@
 
 #include "arch/arch.h"
 #include "os/os.h"
-#include "session/bare.h"
-#include "session/change.h"
-#include "session/contexts.h"
+#include "session/samples/bare.h"
+#include "session/change/change.h"
+#include "session/samples/contexts.h"
 #include "session/cost.h"
 #include "session/functions.h"
 #include "session/lines.h"

@@ -235,7 +235,7 @@ int fl_functions_extend(struct fl_functions *r)
 
 /* The kernel says which file is mapped, the loader by which name it found the file: a link,
  * mostly. Links are followed once for each file: `path` is the one asked for last, or new. */
-static bool is_file(struct fl_functions *r, uint32_t i, const char *path)
+static bool is_module_of(struct fl_functions *r, uint32_t i, const char *path)
 {
 	const char *own = r->modules[i].path;
 
@@ -252,7 +252,7 @@ static uint32_t row_of(struct fl_functions *r, const char *path)
 {
 	uint32_t i = 0;
 
-	while (i < r->n_modules && !is_file(r, i, path))
+	while (i < r->n_modules && !is_module_of(r, i, path))
 		i++;
 	return i;
 }

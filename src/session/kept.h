@@ -7,8 +7,8 @@
  *	fl_kept_write(k, words, n)                   in place of what is there
  *	fl_kept_close(k)
  */
-#ifndef FL_CLI_KEPT_H
-#define FL_CLI_KEPT_H
+#ifndef FL_KEPT_H
+#define FL_KEPT_H
 
 #include "session/session.h"
 

@@ -1,8 +1,8 @@
 /*
  * last.h - private to session/: the events of the last seconds (last.c).
  */
-#ifndef FL_CLI_LAST_H
-#define FL_CLI_LAST_H
+#ifndef FL_LAST_H
+#define FL_LAST_H
 
 #include "analysis/analysis.h"
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "session/change.h"
+#include "session/change/change.h"
 #include "session/cost.h"
 #include "session/functions.h"
 #include "session/lines.h"
@@ -19,7 +19,7 @@
 #include "session/opening.h"
 #include "session/readers.h"
 #include "session/results.h"
-#include "session/select.h"
+#include "select/select.h"
 #include "session/trigger.h"
 #include "site/site.h"
 

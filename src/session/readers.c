@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "session/budget.h"
+#include "session/budget/budget.h"
 #include "session/readers.h"
 #include "session/trigger.h"
 

@@ -13,18 +13,17 @@
 #include "arch/arch.h"
 #include "os/os.h"
 #include "session/attach.h"
-#include "session/bare.h"
-#include "session/budget.h"
-#include "session/change.h"
+#include "session/samples/bare.h"
+#include "session/budget/budget.h"
+#include "session/change/change.h"
 #include "session/cost.h"
-#include "session/ctl.h"
+#include "session/change/ctl.h"
 #include "session/functions.h"
-#include "session/launch.h"
 #include "session/limits.h"
 #include "session/lines.h"
 #include "session/negotiation.h"
 #include "session/opening.h"
-#include "session/profile.h"
+#include "session/samples/profile.h"
 #include "session/readers.h"
 #include "session/results.h"
 #include "session/target.h"
@@ -63,7 +62,8 @@ static int open_region(struct fl_session *s)
 	s->shared = err ? NULL : &s->shm->session[0];
 	if (err)
 		fl_say("cannot make the shared memory: %s", fl_reason(err));
-	return err ? err : fl_providers_rule(&s->shm->body_rules, s->o);
+	return err ? err : fl_providers_rule(&s->shm->body_rules, s->o->selection,
+					     s->o->providers);
 }
 
 static int open_all(struct fl_session *s)
@@ -338,7 +338,7 @@ void fl_session_measure_tick(struct fl_session *s)
 /* The target has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
-	if (s->attached && fl_attach_has_failed(s->attached))
+	if (s->attached && fl_attach_has_failed(s))
 		return false;
 	if (!s->asked && s->attached)
 		fl_say("process %d ended before it could be recorded", s->pid);

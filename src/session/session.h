@@ -8,66 +8,15 @@
 #ifndef FL_SESSION_H
 #define FL_SESSION_H
 
-#include <sched.h>
-
 #include "analysis/analysis.h"
 #include "args/args.h"
 #include "channel/channel.h"
 #include "obj/obj.h"
 #include "perf/perf.h"
+#include "process/process.h"
 #include "report/report.h"
+#include "select/select.h"
 #include "site/site.h"
-
-/* ---- which functions (select.c) --------------------------------------------------- */
-
-/* Patterns in the order they were given; each switches functions on or off. */
-struct fl_selection;
-enum fl_match_by { FL_BY_GLOB, FL_BY_REGEX };
-struct fl_selection *fl_selection_new(void);
-void fl_selection_match_by(struct fl_selection *, enum fl_match_by);
-const char *fl_match_each(size_t);
-/* What options say to the selection that `to` points to. */
-int fl_selection_take_match(void *to, const struct fl_option *, const char *how);
-int fl_selection_take_on(void *to, const struct fl_option *, const char *pattern);
-int fl_selection_take_off(void *to, const struct fl_option *, const char *pattern);
-/* `text` must outlive the selection. 0 or an error with a line printed. */
-int fl_selection_add(struct fl_selection *, int on, const char *text);
-/* All patterns are there, and how they match is known: parse them. Likewise. */
-int fl_selection_ready(struct fl_selection *);
-
-/* A function as patterns see it; any of its names may match. */
-struct fl_candidate {
-	const char *path;		/* of the module that the site is in */
-	const char *home;		/* of the one that the function is in */
-	const char *names[6];		/* NULL: as many as there are; the linker's first */
-	uint64_t function, site;	/* ELF addresses */
-	bool is_stub;			/* patterns that do not name stubs do not take it */
-};
-/* The offset by which patterns may name a site. A body's exit has none, because a point may
- * stand at the same offset. */
-static inline uint64_t fl_candidate_site(unsigned int provider, unsigned int kind,
-					 uint64_t offset)
-{
-	return provider == FL_PROVIDER_BODY && kind != FL_ENTRY ? UINT64_MAX : offset;
-}
-/* Is it wanted? Notes which patterns matched something. */
-bool fl_selection_wants(struct fl_selection *, const struct fl_candidate *);
-/* The next pattern from *at on that has matched nothing, or NULL. `module_len`
- * is the length of its module part, 0 without. */
-const char *fl_selection_idle(const struct fl_selection *, size_t *at,
-			      size_t *module_len);
-/* The functions among which patterns have matched nothing. */
-struct fl_scope {
-	const char *const *names;
-	const char *const *paths;	/* of the modules they are in; NULL: of `file` */
-	size_t n;
-	const char *file;		/* whose list shows them; NULL: of a recording */
-	bool yet;			/* others may come */
-};
-/* Say in one line what a pattern that has matched nothing could have meant. */
-void fl_selection_say_idle(const struct fl_selection *, const char *pattern,
-			   size_t module_len, const struct fl_scope *);
-void fl_selection_free(struct fl_selection *);
 
 /* ---- functions of the target (functions.c) ---------------------------------------- */
 
@@ -104,43 +53,6 @@ bool fl_functions_around(const struct fl_functions *, uint32_t i, uint64_t at,
  * the session's thread alone. */
 const char *fl_functions_name(const struct fl_functions *, uint32_t function);
 const char *fl_functions_simple(const struct fl_functions *, uint32_t function);
-
-/* ---- programs (launch.c, running.c) ------------------------------------------------ */
-
-struct fl_launch {
-	char program[4096];		/* the file that will be executed */
-	char interpreter[4096];		/* of a script; else empty */
-	char file[4096];		/* the one of these two that runs, without links */
-	const char *text;		/* --text, or NULL */
-	bool calls_hooks;		/* it asks for the profiling functions */
-	char library[4096];		/* libflick.so; ... */
-	bool is_closed, may_be_closed;	/* ... it cannot be loaded into the file; samples may
-					 * tell of such a file */
-	int (*before)(void *arg, int pid);	/* called while the child that is to become
-						 * the program waits; not 0: it shall not */
-	void *before_arg;
-	const char *sync;		/* for FL_SYNC_ENV; NULL: leave it */
-	const cpu_set_t *cpus;		/* it may run on; NULL: as flick */
-	int output;			/* takes what it writes to a terminal, and it reads
-					 * nothing; 0: both are flick's */
-};
-/* First of all: signals that flick needs for itself, as the target is to inherit them. */
-void fl_launch_keep_signals(void);
-bool fl_launch_find_library(char out[4096]);
-/* Is the file a program that nothing is loaded into, and that has no flick in it? */
-bool fl_launch_is_static(const char *path);
-/* The interpreter of a script's first line, else "". */
-void fl_launch_interpreter(char out[4096], const char *path);
-/* Does the program get rights that flick has not, and how? */
-bool fl_launch_gains_rights(const char *path, const char **how);
-/* The files that a process has its code from (running.c). 0, or an error, which was said. */
-struct fl_running {
-	uint32_t pid;
-	char **files;
-	size_t n;
-};
-int fl_running_open(struct fl_running *, uint32_t pid);
-void fl_running_close(struct fl_running *);
 
 /* ---- options of a session --------------------------------------------------------- */
 
@@ -201,22 +113,6 @@ struct fl_watch {
 int fl_rate_take(void *options, const struct fl_option *, const char *text);
 /* Entries suffice where only calls are counted. */
 bool fl_rate_counts_only(const struct fl_session_options *);
-/* "cyg,body": into bits. 0, or -1 and a line printed. */
-int fl_providers_take(void *bits, const struct fl_option *, const char *list);
-const char *fl_provider_each(size_t);
-/* Were the sites of provider `i` asked for? */
-bool fl_providers_has(uint32_t bits, uint32_t i);
-/* Which modules get second bodies, into what the target is told. 0, or -1 and a line
- * printed. */
-int fl_providers_rule(struct fl_body_rules *, const struct fl_session_options *);
-/* The same of one file that is only looked at. */
-int fl_providers_rule_all(struct fl_body_rules *, const struct fl_selection *, uint32_t bits);
-/* The words of the process's command line, ... (attach.c); kept. */
-char **fl_attach_arguments(uint32_t pid);
-/* Does another flick record that process? */
-bool fl_attach_is_recorded(uint32_t pid);
-/* A program is named beside -p: says so, and returns -1. */
-int fl_attach_refuse_program(void);
 const char *fl_text_each(size_t);
 const char *fl_sync_each(size_t);
 /* exclusive.c: into an enum fl_exclusive. */
@@ -227,9 +123,6 @@ int fl_cpus_take(void *options, const struct fl_option *, const char *list);
 #define FL_PID_OPTION(at_) \
 	{ 'p', "pid", "PID", "a program that runs already, instead of PROGRAM", \
 	  fl_take_number, at_, 1, INT32_MAX }
-#define FL_PROVIDER_OPTION(at_) \
-	{ 0, "provider", "NAME,...", "use these kinds of probe sites alone, see flick(1)", \
-	  fl_providers_take, at_, .each = fl_provider_each }
 #define FL_WAIT_OPTION(at_) \
 	{ 0, "wait", NULL, "start even if nothing matches yet: wait for an exec or dlopen", \
 	  fl_take_flag, at_ }
@@ -251,13 +144,6 @@ int fl_cpus_take(void *options, const struct fl_option *, const char *list);
 	{ 0, "exclusive", "HOW", "AArch64: rewrite atomics made of a pair of instructions; " \
 	  "cas does not see a word that changed and changed back", \
 	  fl_exclusive_take, at_, .each = fl_exclusive_each }
-/* do_: what is done with the functions of a pattern. */
-#define FL_SELECTION_OPTIONS(do_, at_) \
-	{ 'P', "patch", "PATTERN", do_ " matching functions", fl_selection_take_on, at_ }, \
-	{ 'U', "unpatch", "PATTERN", "leave out matching functions", \
-	  fl_selection_take_off, at_ }, \
-	{ 0, "match", "HOW", "patterns are glob (default) or regex", \
-	  fl_selection_take_match, at_, .each = fl_match_each }
 /* What --budget says, to the struct fl_session_options. 0, or -1 and a line printed. */
 int fl_budget_take(void *options, const struct fl_option *, const char *text);
 #define FL_BUDGET_OPTION(at_) \
@@ -310,10 +196,22 @@ struct fl_opening {
 	int sampler_error, preempt_error;
 };
 
-struct fl_attached;
+/* With a process that ran before, and goes on behind it (attach.c). */
+struct fl_stay {
+	bool is_outside;		/* samples alone tell: nothing comes into it */
+	bool has_begun;			/* its probes are as they are wanted */
+	bool is_told;			/* it was said that another thread is in the loader */
+	bool has_failed, is_stuck;	/* it was said why */
+	bool has_sent;			/* another thread, to put things right */
+	uint64_t asked_ns;		/* when a thread was sent into it */
+	uint64_t stopped_ns;		/* since when it is seen stopped; 0: it runs */
+	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
+};
+
 struct fl_session {
 	const struct fl_session_options *o;
 	struct fl_attached *attached;	/* the target ran before; NULL: it did not */
+	struct fl_stay stay;
 	struct fl_calibrator calibrator;
 	struct fl_opening opening;
 	struct fl_launch launch;

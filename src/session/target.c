@@ -13,7 +13,6 @@
 #include "arch/arch.h"
 #include "os/os.h"
 #include "session/attach.h"
-#include "session/launch.h"
 #include "session/opening.h"
 #include "session/target.h"
 

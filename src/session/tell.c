@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 
 #include "os/os.h"
-#include "session/bare.h"
+#include "session/samples/bare.h"
 #include "session/results.h"
-#include "session/select.h"
+#include "select/select.h"
 
 enum { FEW = 4 };			/* so many need no line of their own */
 

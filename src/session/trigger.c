@@ -14,7 +14,7 @@
 #include "session/last.h"
 #include "session/limits.h"
 #include "session/negotiation.h"
-#include "session/select.h"
+#include "select/select.h"
 #include "session/trigger.h"
 
 #define LAST_NS 2000000000ull

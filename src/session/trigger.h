@@ -1,8 +1,8 @@
 /*
  * trigger.h - private to session/: the flight recorder, `record --trigger` (trigger.c).
  */
-#ifndef FL_CLI_TRIGGER_H
-#define FL_CLI_TRIGGER_H
+#ifndef FL_TRIGGER_H
+#define FL_TRIGGER_H
 
 #include "session/session.h"
 

@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 END
 compile "$work/load" "$work/load.c" -O2 $sites
 
-# What copies bytes for the agent is the agent's work by where it stands (`src/session/own.c`).
+# What copies bytes for the agent is the agent's work by where it stands (`src/session/samples/own.c`).
 need nm readelf
 library=$(readlink -f "$(dirname "$FLICK")/libflick.so.0")
 section=$(readelf -SW "$library" | sed -n 's/.* fl_start_work  *PROGBITS  *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\) .*/0x\1 0x\2/p')

@@ -1,6 +1,6 @@
 /*
- * fuzz/ctl - what a client of who records says (session/ctl.c): any bytes, in pieces. What it
- * asks for is answered here, by chance; the session has a handful of functions.
+ * fuzz/ctl - what a client of who records says (session/change/ctl.c): any bytes, in pieces.
+ * What it asks for is answered here, by chance; the session has a handful of functions.
  *
  * Each line of a reply is a line of text, and begins as the protocol says.
  *
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session/change.h"
-#include "session/ctl.h"
-#include "session/named.h"
+#include "session/change/change.h"
+#include "session/change/ctl.h"
+#include "session/change/named.h"
 #include "fuzz.h"
 
 enum { SITES = 8 };

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/afford.h"
+#include "session/budget/afford.h"
 
 enum { MOST = 3000, LOOKS = 1500, SETTLED = 600 };
 #define LOOK_S 0.1

@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "channel/slot.h"
-#include "session/bare.h"
-#include "session/budget-state.h"
-#include "session/profile.h"
+#include "session/samples/bare.h"
+#include "session/budget/state.h"
+#include "session/samples/profile.h"
 
 enum { CALLS, TOTAL, SUM, UNKNOWN, ERROR, FUNCTION, N_COLUMNS };
 static const struct flick_column columns[N_COLUMNS] = {

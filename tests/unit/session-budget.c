@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "os/os.h"
-#include "session/budget-state.h"
+#include "session/budget/state.h"
 #include "session/functions.h"
 #include "session/readers.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/clock.h"
+#include "session/budget/clock.h"
 
 #define OPEN_NS 1e6
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "session/contexts.h"
+#include "session/samples/contexts.h"
 
 enum { MOST = 64 };
 

@@ -13,7 +13,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "session/leaf.h"
+#include "session/samples/leaf.h"
 #include "obj/obj.h"
 #include "report/report.h"
 

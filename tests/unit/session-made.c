@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "session/made.h"
+#include "session/samples/made.h"
 
 static char path[64];
 

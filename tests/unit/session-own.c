@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "session/own.h"
+#include "session/samples/own.h"
 
 enum { MANY = 5000, SIZE = 0x100 };
 

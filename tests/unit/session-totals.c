@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "session/profile.h"
+#include "session/samples/profile.h"
 
 enum { FUNCTION, CALLS, TOTAL, SELF, AVG, P50, SUM, SAMPLED, ERROR, STACKS, SWITCHED,
        N };

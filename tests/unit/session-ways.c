@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "session/ways.h"
+#include "session/samples/ways.h"
 
 enum { MOST = 12, NONE = UINT32_MAX, ROUNDS = 8000 };
 

@@ -2,7 +2,7 @@
  * inject.S - the first steps of a thread in a program that flick is attached to.
  *
  * These bytes are copied into memory of the program's own, and run there twice, see
- * session/attach-thread.c. The first time they run in a bare thread that the C library does not
+ * process/attach-thread.c. The first time they run in a bare thread that the C library does not
  * know: this thread lets go of its copy of the program's descriptors, has the C library create
  * a thread, and ends. The second time they run in the created thread, which is a thread like
  * any other: it loads libflick.so while all others run, and goes on there. No thread comes
