@@ -10,6 +10,7 @@
 #include <linux/auxvec.h>
 #include <linux/kcmp.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,25 +115,38 @@ static long await_tracer(const struct fl_attached *a)
 	return tracer;
 }
 
+static bool is_zombie(const struct fl_attached *a)
+{
+	char state[128] = "";
+
+	read_status(a->pid, "State", state);
+	return *state == 'Z' || *state == 'X';
+}
+
+/* Its first thread was a zombie. Another one may be there, or, behind an exec, be the first one
+ * by now. */
+static bool lives_on(const struct fl_attached *a)
+{
+	return fl_os_thread_count(a->pid) > 1 || (!is_zombie(a) && !kill(a->pid, 0));
+}
+
 static int check_state(const struct fl_attached *a)
 {
 	char state[128] = "";
 	long tracer = await_tracer(a);
+	bool is = is_zombie(a);
 
 	read_status(a->pid, "State", state);
-	if (*state == 'Z' && fl_os_thread_count(a->pid) > 1)
+	if (is && lives_on(a))
 		fl_say("process %d becomes another program just now (exec; then try again), or "
 		       "its main thread has ended: the kernel shows nothing of such a one",
 		       a->pid);
-	else if (*state == 'Z' || *state == 'X')
-		fl_say("process %d has ended; only its parent has not heard of "
-		       "it yet",
+	else if (is)
+		fl_say("process %d has ended; only its parent has not heard of it yet",
 		       a->pid);
 	else if (tracer)
-		fl_say("process %d is traced by process %ld (a debugger? "
-		       "strace?), and nobody "
-		       "can be traced by two: end that first",
-		       a->pid, tracer);
+		fl_say("process %d is traced by process %ld (a debugger? strace?), and nobody "
+		       "can be traced by two: end that first", a->pid, tracer);
 	else if (*state == 'T')
 		fl_say("process %d is stopped; `kill -CONT %d` lets it go on", a->pid,
 		       a->pid);

@@ -24,20 +24,21 @@ await_last() {
 	fail "$label it does not come to its last program"
 }
 
-# At each of these flick waits for a fifth of a second, in which there are two. Who is asked first
-# is main: it becomes nothing while it is held.
+# Flick has come to that point, and waits there for a fifth of a second, in which there is
+# another. Who is asked first is main: it becomes nothing while it is held.
 for case in main:attach.seized thread:attach.seized thread:attach.borrowed \
 	thread:attach.called; do
 	point=${case#*:}
 	label="$case:"
-	begin ${case%:*} 6 90
+	begin ${case%:*} 1 0
 	rm -rf "$data"
-	FLICK_LATE_AT=$point limit=8 run "$killer" record -p $pid -d 0.1 -o "$data"
+	: >"$work/once"
+	FLICK_KILL_AT=$point FLICK_KILL_STOP=$pid FLICK_KILL_SIGNAL=10 limit=8 \
+		FLICK_KILL_ONCE="$work/once" run "$killer" record -p $pid -d 0.1 -o "$data"
+	[ ! -e "$work/once" ] || fail "$label flick does not come there: $(cat "$err")"
 	[ $status -eq 1 ] || fail "$label status $status: $(cat "$err")"
 	[ "$(wc -l <"$err")" -eq 1 ] || fail "$label more than one line: $(cat "$err")"
-	# Or it was between two just as flick looked who it is, or had not loaded the next one.
-	grep -qE -e 'became another program meanwhile \(exec\)|another program just now \(exec;' \
-		-e 'has not loaded it yet: then try again' "$err" ||
+	grep -q 'became another program meanwhile (exec)' "$err" ||
 		fail "$label it is not said: $(cat "$err")"
 	await_last
 	attach -a counts -P work

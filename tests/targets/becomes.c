@@ -1,7 +1,7 @@
 /*
- * becomes main|thread N MS: threads call work(), and so does main, for MS; then main, or one of
- * them, becomes this program anew, N times. The last one goes on until SIGTERM. Prints `ready`,
- * and at its end `fine`.
+ * becomes main|thread N MS: threads call work(), and so does main, for MS, or for 0 until
+ * SIGUSR1; then main, or one of them, becomes this program anew, N times. The last one goes on
+ * until SIGTERM. Prints `ready`, and at its end `fine`.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 enum { THREADS = 3 };
 
-static volatile sig_atomic_t is_over;
+static volatile sig_atomic_t is_over, is_asked;
 static volatile long sink;
 static char **args;
 static int left;
@@ -25,12 +25,23 @@ static void on_term(int sig)
 	is_over = 1;
 }
 
+static void on_usr1(int sig)
+{
+	(void)sig;
+	is_asked = 1;
+}
+
 static long now_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int is_due(const char *who)
+{
+	return left && !strcmp(args[1], who) && (until ? now_ms() >= until : is_asked);
 }
 
 __attribute__((noinline)) static void work(void)
@@ -43,7 +54,7 @@ static void *call(void *who)
 {
 	char number[16];
 
-	while (!is_over && (!left || strcmp(args[1], who) || now_ms() < until))
+	while (!is_over && !is_due(who))
 		work();
 	if (is_over)
 		return NULL;
@@ -62,8 +73,9 @@ int main(int argc, char **argv)
 		return 2;
 	args = argv;
 	left = atoi(argv[2]);
-	until = now_ms() + atol(argv[3]);
+	until = atol(argv[3]) ? now_ms() + atol(argv[3]) : 0;
 	signal(SIGTERM, on_term);
+	signal(SIGUSR1, on_usr1);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, call, i ? other : first);
 	if (argc == 4) {
