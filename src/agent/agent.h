@@ -6,6 +6,8 @@
 #include "channel/channel.h"
 #include "probe/probe.h"
 
+struct fl_module;
+
 /* The owner directs the probes of this process. NULL: nobody does, stay out of the way. */
 struct fl_owner {
 	/* Sites [from, n_sites) await their arming, the new ones among them a
@@ -67,6 +69,9 @@ void fl_attach_tell(enum fl_recorders);
 void fl_find_open(void);
 void fl_find_open_late(void);		/* in a program that ran before */
 extern uintptr_t fl_find_listed;	/* our dl_iterate_phdr() (listed.c); 0: there is none */
+/* Where a word is to lead that the module fills by that name, and that leads to `now`; 0: it
+ * stays (asked.c). NULL in a static program. */
+extern uintptr_t (*fl_find_asked)(const struct fl_module *, const char *name, uintptr_t now);
 /* The unwinder whose code or data is at `at` is loaded; 0: none is. It may not be relocated
  * yet: with the loader's lock, before any of its code runs. */
 void fl_find_loaded(uintptr_t at);

@@ -10,6 +10,10 @@
  * its _Unwind_SetIP() stores to the context alone. That of other unwinders may store to the
  * stack, so they are asked for what is in bodies, too.
  *
+ * In a program that ran before, words are made to lead here that led to the C library's or to
+ * libgcc's (find.c). An address that the program keeps elsewhere leads there as before, and who
+ * goes by it hears of bodies.
+ *
  * Each of our functions is a frame, the first one that unwinders come to: the asker is not
  * shown it.
  *
@@ -36,9 +40,10 @@ static void find_callee(struct fl_callee *f, const char *name, const void *own, 
 
 /* ---- backtrace() --------------------------------------------------------------------- */
 
+static backtrace_function *next;	/* constant once it is there: no ordering */
+
 static backtrace_function *next_backtrace(const void *own, void *asker)
 {
-	static backtrace_function *next;	/* constant once it is there: no ordering */
 	backtrace_function *f = load_relaxed(&next);
 	struct fl_callee callee;
 
@@ -86,10 +91,11 @@ struct unwinder {
 	void (*set)(void *context, uintptr_t);	/* NULL: it is not libgcc's */
 };
 
+static struct unwinder kept;		/* constant once it is there */
+static bool is_kept;
+
 static void find_unwinder(struct unwinder *u, const void *own, void *asker)
 {
-	static struct unwinder kept;
-	static bool is_kept;
 	struct fl_callee unwind, get, set;
 
 	if (load_acquire(&is_kept)) {		/* (B) pairs with (A) */
@@ -150,3 +156,41 @@ static int walk_frames(trace_function *each, void *arg)
 
 __attribute__((alias("walk_frames"), visibility("default"))) unwind_function walk_frames_asked
 	__asm__("_Unwind_Backtrace");
+
+/* ---- in a program that ran before -------------------------------------------------------- */
+
+/* A word that is to be bound when it is first called leads into its own module. It will lead
+ * to the callee if that is in a library that the module names. */
+static bool led_there(const struct fl_module *m, const struct fl_callee *f, uintptr_t now)
+{
+	bool is_unbound = now >= m->lo && now < m->hi;
+
+	return f->function && ((uintptr_t)f->function == now || (is_unbound && f->is_needed));
+}
+
+/* Words that lead to any other unwinder stay, so what follows ours is known for all. */
+static uintptr_t lead_asker(const struct fl_module *m, const char *name, uintptr_t now)
+{
+	struct unwinder u;
+	struct fl_callee f;
+
+	if (!__builtin_strcmp(name, "backtrace")) {
+		fl_obj_callee(&f, name, NULL, m->lo);
+		if (f.function != fl_obj_c_function(name) || !led_there(m, &f, now))
+			return 0;
+		store_relaxed(&next, (backtrace_function *)f.function);
+		return (uintptr_t)trace_back;
+	}
+	if (__builtin_strcmp(name, "_Unwind_Backtrace"))
+		return 0;
+	fl_obj_callee(&f, name, NULL, m->lo);
+	if (!f.is_of_libgcc || !led_there(m, &f, now))
+		return 0;
+	find_unwinder(&u, NULL, (void *)m->lo);
+	return u.set ? (uintptr_t)walk_frames : 0;
+}
+
+__attribute__((constructor)) static void on_load(void)
+{
+	fl_find_asked = lead_asker;
+}

@@ -19,7 +19,7 @@
  * In a program that ran before, no unwinder comes here by that name. So where an unwinder keeps
  * the address of the C library's function, of either name, ours is put, for good: a thread
  * may be in a body for as long as it likes. attach.c sees to it before that an unwinder is
- * there.
+ * there. Who asks where calls return to (asked.c) comes to ours in the same way.
  */
 #include <sys/mman.h>
 
@@ -41,6 +41,7 @@ typedef int find_function(void *pc, struct found_object *);
 static find_function *next;		/* the C library's; W once, the first time */
 static void *own_map;			/* a body's module, for whoever asks: libflick's */
 uintptr_t fl_find_listed;		/* W listed.c's constructor */
+uintptr_t (*fl_find_asked)(const struct fl_module *, const char *, uintptr_t);	/* asked.c's */
 
 /* Also before our first constructor has run: then an exception of a library's is in its own
  * code. */
@@ -191,9 +192,15 @@ static bool leads_to_c(const struct fl_module *m, uintptr_t value)
 static int redirect_word(void *arg, uintptr_t at, uint32_t type, const char *name,
 		     uintptr_t value)
 {
-	uintptr_t *word = (uintptr_t *)at;
+	uintptr_t *word = (uintptr_t *)at, to = 0;
 
 	(void)type;
+	if (fl_find_asked && !value)
+		to = fl_find_asked(arg, name, load_relaxed(word));
+	if (to) {
+		store_word(word, to);	/* or who asks hears of bodies: no more than that */
+		return 0;
+	}
 	if (is_of_another(name, value) && load_relaxed(word) != (uintptr_t)find)
 		return store_word(word, (uintptr_t)find);
 	if (fl_find_listed && !value && !__builtin_strcmp(name, "dl_iterate_phdr") &&

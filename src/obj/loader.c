@@ -176,9 +176,13 @@ static void find_since(struct follower *c, const struct link_map *first)
 
 static void tell_callee(struct fl_callee *to, const struct follower *c)
 {
+	const struct link_map *caller = map_around(fl_obj_loader()->r_map, c->caller);
+
 	*to = (struct fl_callee){ .function = c->function };
-	if (c->in)
-		to->is_of_libgcc = tells_name(c->in, DT_SONAME, "libgcc_s.so.");
+	if (!c->in)
+		return;
+	to->is_of_libgcc = tells_name(c->in, DT_SONAME, "libgcc_s.so.");
+	to->is_needed = caller && tells_name(caller, DT_NEEDED, soname_of(c->in));
 }
 
 struct late_follower {

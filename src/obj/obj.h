@@ -123,6 +123,7 @@ struct fl_callee {
 	void *function;			/* NULL: there is none */
 	bool stays;			/* all callers call this one, for ever */
 	bool is_of_libgcc;
+	bool is_needed;			/* its module, by the one that `caller` is in */
 };
 void fl_obj_callee(struct fl_callee *, const char *name, const void *own, uintptr_t caller);
 /* Lay `file` out in fresh private memory. */
