@@ -123,13 +123,29 @@ static int begin_call(struct fl_stream *s, uint64_t ret)
 	return 0;
 }
 
+/* Since its last record the thread may have been preempted, mostly for much longer than calls
+ * in a window last: that is no call's time. */
+static void pass_time(struct fl_stream *s, uint64_t now)
+{
+	enum { SHORT = 1000 };		/* ticks; who is preempted is so for longer */
+	const struct fl_view *v = s->run->source;
+
+	if (v->preempted && s->last && now > s->last + SHORT)
+		fl_stack_pause(&s->stack,
+			       v->preempted(v->owner, s->call.thread, s->last, now));
+	s->last = now;
+}
+
 static int take(struct fl_stream *s, const struct flick_record *r)
 {
-	int err = begin_call(s, fl_record_type(r) == FLICK_TYPE_CALLER ? r->tsc : 0);
+	bool is_caller = fl_record_type(r) == FLICK_TYPE_CALLER;
+	int err = begin_call(s, is_caller ? r->tsc : 0);
 	const struct flick_tag *tag;
 	struct fl_closed closed;
 	enum fl_match match;
 
+	if (!is_caller)
+		pass_time(s, r->tsc);
 	if (err || r->probe >= s->run->n_tags)
 		return err;
 	tag = &s->run->tags[r->probe];
@@ -151,8 +167,10 @@ static int take(struct fl_stream *s, const struct flick_record *r)
  * divided by how many began there, is the length of a call, if it is shorter than a window. */
 static void cut_off(struct fl_stream *s, uint64_t end)
 {
-	const uint64_t probes = s->stack.probes;	/* there are no exits */
+	uint64_t probes;		/* there are no exits */
 
+	pass_time(s, end);
+	probes = s->stack.probes;
 	for (uint32_t i = 0; i < s->stack.n_fibers; i++) {
 		struct fl_fiber *f = &s->stack.fibers[i];
 

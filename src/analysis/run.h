@@ -94,7 +94,7 @@ struct fl_stream {
 	void **marks;			/* of calls without a caller */
 	struct flick_call call;		/* the call as analyses are shown it */
 	struct fl_stack stack;
-	uint64_t last;			/* (all) the time of the last record */
+	uint64_t last;			/* (all, windows) the time of the last record */
 	uint64_t alive;			/* (all) as fl_run_thread_end() was told */
 	uint32_t n_left_off;		/* (all) how many of the run's are heeded */
 	struct flick_record entry;	/* (windows, samples) an entry that waits for the

@@ -133,7 +133,7 @@ void fl_view_open(struct fl_session *s)
 		.ns_per_tick = 1.0,
 	};
 	/* By the one thread that reads. What is made of a trace later does not know. */
-	if (s->view.sampled && !s->o->raw && !s->o->trace &&
+	if ((s->view.sampled || s->view.windows) && !s->o->raw && !s->o->trace &&
 	    s->o->readers <= 1 &&
 	    !fl_preempt_open(&s->preempt, s->attached ? (int)s->o->pid : 0))
 		s->view.preempted = preempted;

@@ -850,6 +850,44 @@ static void a_context_is_cut_off_where_the_window_began(void **unused)
 	free(r.cells);
 }
 
+/* Behind `at` each tick up to the next record, but for ten, is one in which thread 0 had no CPU. */
+static uint64_t no_cpu_from;
+
+static uint64_t no_cpu(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
+{
+	(void)owner;
+	assert_int_equal(thread, 0);
+	return begin <= no_cpu_from && no_cpu_from < end ? end - begin - 10 : 0;
+}
+
+/* In c as in d, which it calls; and in one that the window cuts off. */
+static void who_is_preempted_has_no_longer_calls(void **unused)
+{
+	(void)unused;
+	view.preempted = no_cpu;
+	enter('c', 64, in('b', 0x10));
+	no_cpu_from = now;
+	now += 100000;
+	call('d', 96, in('c', 0x10));
+	leave('c', 64);
+	next_window();
+	enter('d', 64, in('b', 0x20));
+	no_cpu_from = now;
+	now += 100000;
+	leave('d', 64);
+	window.fresh = true;
+	enter('d', 64, in('b', 0x20));
+	no_cpu_from = now;
+	now += 100000;
+	next_window();
+	call('e', 64, in('b', 0x30));
+	view.preempted = NULL;
+	assert_int_equal(edge("bc", TOTAL), 20 * 30);
+	assert_int_equal(edge("bc", SELF), 20 * 20);
+	assert_int_equal(edge("cd", TOTAL), 20 * 10);
+	assert_int_equal(edge("bd", AVG), 15);
+}
+
 /* ---- several runs ---------------------------------------------------------------- */
 
 /* Places have other numbers in another run, and one run learnt what both need. */
@@ -915,6 +953,7 @@ int main(void)
 		TEST(what_calls_itself_has_no_total),
 		TEST(what_no_window_met_has_calls_and_no_times),
 		TEST(a_context_is_cut_off_where_the_window_began),
+		TEST(who_is_preempted_has_no_longer_calls),
 		TEST(merged_runs_share_what_they_learnt),
 	};
 
