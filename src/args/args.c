@@ -400,6 +400,7 @@ int fl_flush_output(void)
 	if ((!fflush(stdout) && !failed) || fl_screen_has_quit())
 		return 0;
 	fl_say("cannot write the output: %s", strerror(errno ? errno : EIO));
+	clearerr(stdout);			/* that is said once */
 	return -1;
 }
 

@@ -98,8 +98,10 @@ int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
 		status = fl_session_run(&s, o);
 		if (status == FL_EXIT_WELL) {
 			print(&s);
-			fflush(stdout);		/* before what goes to stderr */
+			bool lost = fl_flush_output();	/* before what goes to stderr */
+
 			status = fl_session_finish(&s);
+			status = lost ? FL_EXIT_FAILED : status;
 			*account = s.account;
 		}
 		fl_session_close(&s);
