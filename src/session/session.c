@@ -6,7 +6,9 @@
  * end; whatever ends the target, what it enqueued is delivered.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -335,6 +337,8 @@ void fl_session_measure_tick(struct fl_session *s)
 			      (double)(tsc - s->start_tsc);
 }
 
+enum { LOADER_FAILED = 127 };		/* the status of a program whose library is missing */
+
 /* The target has ended: did it ever run with probes? */
 static bool has_begun(const struct fl_session *s)
 {
@@ -342,6 +346,11 @@ static bool has_begun(const struct fl_session *s)
 		return false;
 	if (!s->asked && s->attached)
 		fl_say("process %d ended before it could be recorded", s->pid);
+	else if (!s->asked && WIFSIGNALED(s->status))
+		fl_say("%s was ended by signal %d (%s) before it could be recorded",
+		       s->o->argv[0], WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
+	else if (!s->asked && WEXITSTATUS(s->status) == LOADER_FAILED)
+		fl_say("%s could not be loaded, so nothing is recorded", s->o->argv[0]);
 	else if (!s->asked)
 		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",
 		       s->o->argv[0]);

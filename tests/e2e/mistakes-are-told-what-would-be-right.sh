@@ -37,6 +37,26 @@ wrong 1 'no results.db' report .
 wrong 2 'total, self' report -s tme
 wrong 1 'record with -a counts' report -a counts
 
+# What ends before it begins is not blamed for what flick wants.
+printf 'int g(void) { return 0; }\n' >g.c
+printf 'int g(void); int main(void) { return g(); }\n' >uses.c
+"$CC" -shared -fPIC -o libg.so g.c && "$CC" -o uses uses.c -L. -lg || skip "no shared objects"
+rm libg.so
+label="a library is missing:"
+run "$FLICK" record ./uses
+[ "$status" = 1 ] || fail "$label status $status"
+grep -q 'libg.so: cannot open' "$err" || fail "$label the loader said nothing"
+grep -q '^flick: ./uses could not be loaded, so nothing is recorded$' "$err" ||
+	fail "$label it is not said"
+label="killed at the start:"
+cat >dies.c <<'END'
+static int (*pick(void))(void) { __builtin_trap(); }	/* the loader asks it, before flick */
+int f(void) __attribute__((ifunc("pick")));
+int main(void) { return f(); }
+END
+"$CC" -o dies dies.c || skip "no ifunc"
+wrong 1 '^flick: ./dies was ended by signal [0-9]* .*before it could be recorded$' record ./dies
+
 for words in "help record" "record -o x --help" "list ./recursion -h"; do
 	label="$words:"
 	run "$FLICK" $words
