@@ -486,19 +486,24 @@ static bool is_of_c_library(const char *name)
 	return at && dladdr(at, &of) && of.dli_fname && strstr(of.dli_fname, "/libc.");
 }
 
-/* A pattern's module is there, but no function matches. */
+/* A pattern's module is there, but no function matches. What is called by its address,
+ * MODULE!0xOFFSET, nobody has meant by a word: `*f*` matches digits there. */
 static void say_no_function(const struct fl_selection *s, const char *pattern,
-			    const struct fl_scope *in, const char *const *names, size_t n)
+			    const struct fl_scope *in, const char **names, size_t n)
 {
 	const char *mark = strchr(pattern, '!'), *part = mark ? mark + 1 : pattern;
 	const char *some[FL_NEAR_MOST];
 	const char *what = in->file ? "with a probe" : "of this recording";
 	const char *yet = in->yet ? " yet" : "";
 	char list[1024];
-	size_t n_near = 0;
-	size_t found = s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?[") ?
-		       find_parts(part, names, n, some, &n_near) : 0;
+	size_t n_near = 0, found = 0, named = 0;
 
+	for (size_t i = 0; i < n; i++) {
+		names[i] = names[i] && strstr(names[i], "!0x") ? NULL : names[i];
+		named += names[i] != NULL;
+	}
+	if (s->by == FL_BY_GLOB && *part && !strpbrk(part, "*?["))
+		found = find_parts(part, names, n, some, &n_near);
 	if (found) {
 		join_names(list, sizeof(list), some, n_near, "", ", ");
 		fl_say("no function %s matches `%s`%s; `%.*s*%s*` matches %zu: %s%s", what,
@@ -521,8 +526,10 @@ static void say_no_function(const struct fl_selection *s, const char *pattern,
 		       "`libc.so*!%s`, or calls of it, `plt:%s`?", what, pattern, yet,
 		       pattern, pattern);
 	else
-		fl_say("no function with a probe matches `%s`%s; `flick list %s` shows what "
-		       "there is", pattern, yet, in->file);
+		fl_say("no function with a probe matches `%s`%s; %s`flick list %s` shows what "
+		       "there is", pattern, yet,
+		       named || !n ? "" : "none has a name, as of a stripped program: ",
+		       in->file);
 }
 
 void fl_selection_say_idle(const struct fl_selection *s, const char *pattern, size_t len,

@@ -217,6 +217,14 @@ static const char *find_module(const struct fl_session *s, const char *glob, siz
 	return NULL;
 }
 
+/* What `flick list` knows: where a name is in PATH, and who reads a script. */
+static const char *program_of(const struct fl_session *s)
+{
+	const struct fl_launch *l = &s->launch;
+
+	return *l->interpreter ? l->interpreter : *l->program ? l->program : s->o->argv[0];
+}
+
 /* The functions that there are; NULL: no memory. Free names and paths. */
 static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 {
@@ -224,7 +232,7 @@ static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 	const char **names = calloc(r->n + 1, sizeof(*names));
 	const char **paths = calloc(r->n + 1, sizeof(*paths));
 
-	*in = (struct fl_scope){ .names = names, .paths = paths, .file = s->o->argv[0],
+	*in = (struct fl_scope){ .names = names, .paths = paths, .file = program_of(s),
 				 .n = r->n };
 	for (uint32_t i = 0; names && paths && i < r->n; i++) {
 		names[i] = fl_functions_simple(r, i) ? fl_functions_simple(r, i) :
@@ -281,7 +289,7 @@ static bool say_idle(const struct fl_session *s, const char *pattern, size_t len
 	const bool is_missing = len && !module;
 
 	in->yet = (is_missing || s->o->wait) && may_come(s, module);
-	in->file = module ? module : s->o->argv[0];
+	in->file = module ? module : program_of(s);
 	if (is_missing)
 		say_no_module(s, pattern, len, in);
 	else

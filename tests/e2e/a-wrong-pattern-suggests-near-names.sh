@@ -1,6 +1,6 @@
 #!/bin/sh
 . "$(dirname "$0")/lib"
-need "$CC"
+need "$CC" strip
 target recursion -O2 $sites
 record -a counts -P factorail -- "$work/recursion"
 one_line_error 1 factorial
@@ -56,6 +56,22 @@ for how in record list; do
 	ask nothing_of_the_kind
 	said 1 '`flick list'
 done
+# In a stripped program functions are known by their addresses, whose digits nobody means.
+cp "$work/sorts" "$work/bare"
+strip "$work/bare"
+label="stripped:"
+record -a counts --provider=body -P b -- "$work/bare"
+said 1 '`b`; none has a name, as of a stripped program: `flick list'
+
+label="found in PATH:"
+PATH=$work:$PATH
+record -a counts -P b -- bare
+said 1 "flick list $work/bare\`"
+printf '#!%s\n' "$work/bare" >"$work/script"
+chmod +x "$work/script"
+record -a counts -P b -- "$work/script"
+said 1 "flick list $work/bare\`"
+
 label="what is suggested:"
 record -a counts -P '*sort*' -- "$work/sorts"
 succeeded
