@@ -129,12 +129,12 @@ void fl_sheet_put_cell(FILE *to, const struct fl_sheet *s, size_t c, size_t row,
 #define MAX_KEYS 16
 
 /* Rows that are equal by the keys asked for are ordered by total time, self time, calls, and
- * then by name. Texts go up, numbers down. */
+ * then by name. Texts go up, numbers down, but for the spans of a histogram. */
 struct order {
 	const struct fl_sheet *sheet;
 	struct key {
 		size_t column;
-		bool is_text, is_change;
+		bool is_text, is_change, goes_up;
 	} keys[MAX_KEYS];
 	size_t n;
 };
@@ -149,7 +149,7 @@ static int compare_numbers(const struct key *k, uint64_t u, uint64_t v)
 		u = u / 2 + u % 2;
 		v = v / 2 + v % 2;
 	}
-	return u == v ? 0 : u > v ? -1 : 1;
+	return u == v ? 0 : (u > v) != k->goes_up ? -1 : 1;
 }
 
 static int compare_rows(const void *x, const void *y, void *arg)
@@ -177,7 +177,7 @@ static bool add_key(struct order *o, int column)
 	if (column >= 0 && o->n < MAX_KEYS)
 		o->keys[o->n++] = (struct key){ (size_t)column,
 			fl_sheet_is_text(r, (size_t)column),
-			(int)r->columns[column].type >= FL_COL_CHANGE };
+			(int)r->columns[column].type >= FL_COL_CHANGE, false };
 	return column >= 0;
 }
 
@@ -194,6 +194,21 @@ static bool add_keys(struct order *o, const char *names)
 		names += n + (names[n] == ',');
 	}
 	return known && o->n;
+}
+
+/* Each function's spans beside one another, also of functions of one name, the short ones
+ * first. */
+static void add_spans(struct order *o)
+{
+	int function = fl_sheet_column(o->sheet->result, "function");
+	int from = fl_sheet_column(o->sheet->result, "from_ns");
+
+	if (fl_sheet_column(o->sheet->result, "below_ns") < 0)
+		return;
+	if (add_key(o, function))
+		o->keys[o->n - 1].is_text = false;
+	if (add_key(o, from))
+		o->keys[o->n - 1].goes_up = true;
 }
 
 /* ---- trees --------------------------------------------------------------------- */
@@ -279,6 +294,7 @@ bool fl_sheet_sort(struct fl_sheet *s, const char *names)
 
 	if (!add_keys(&o, names))
 		return false;
+	add_spans(&o);
 	add_key(&o, fl_sheet_column(r, "total_ns"));
 	add_key(&o, fl_sheet_column(r, "self_ns"));
 	add_key(&o, fl_sheet_column(r, "calls"));

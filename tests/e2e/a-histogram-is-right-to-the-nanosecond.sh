@@ -41,6 +41,9 @@ awk '$2 == "->" && $1 >= 262144 && $1 < 1048576 { n += $5 } END { exit n != 0 }'
 	2>"$err" || fail "report"
 "$FLICK" report -a spread --format=csv -f function,from,below,calls -r 0~ "$data" \
 	>"$work/part" 2>"$err" || fail "report of a part"
+tr -d '"\r' <"$work/whole" | awk -F, 'NR > 2 && $1 == last && $2 + 0 <= from { n++ }
+	{ last = $1; from = $2 + 0 } END { exit n != 0 }' ||
+	fail "spans are not from short to long: $(cat "$work/whole")"
 cmp -s "$work/whole" "$work/part" ||
 	fail "a trace tells others: $(diff "$work/whole" "$work/part")"
 tr -d '"\r' <"$work/whole" | awk -F, 'NR > 1 && $2 >= 262144 && $2 < 1048576 { n += $4 }
