@@ -198,15 +198,27 @@ static uint64_t change_of(const struct entry *e, size_t k)
 	       fl_change_cell((int64_t)(after - before));
 }
 
+/* Neither side knows any of the values, as of a function that samples alone tell of. */
+static bool is_unknown(const struct fl_diff *d, const struct entry *e)
+{
+	for (size_t k = 0; k < d->n_keys; k++)
+		for (int side = BEFORE; side <= AFTER; side++)
+			if (e->seen[side] && e->value[side][k] != FLICK_NONE)
+				return false;
+	return true;
+}
+
 static int make_rows(struct fl_diff *d)
 {
 	uint64_t *cell = calloc(d->n * d->rows.n_columns + 1, sizeof(*cell));
 
 	d->rows.cells = cell;
-	d->rows.n_rows = d->n;
 	for (uint32_t i = 0; cell && i < d->n; i++) {
 		const struct entry *e = &d->entries[i];
 
+		if (!d->is_tree && is_unknown(d, e))
+			continue;
+		d->rows.n_rows++;
 		for (size_t k = 0; k < d->n_keys; k++) {
 			*cell++ = e->seen[BEFORE] ? e->value[BEFORE][k] : FLICK_NONE;
 			*cell++ = e->seen[AFTER] ? e->value[AFTER][k] : FLICK_NONE;

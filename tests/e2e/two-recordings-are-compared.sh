@@ -88,6 +88,17 @@ succeeded
 head -n 1 "$out" | grep -q '^  both are sampled' || fail "samples: not said"
 grep -Eq '^ +Avg before +Avg after +Avg change +P50 before .* +Function$' "$out" ||
 	fail "samples: other columns"
+# A function that neither knows more of than samples of its code, as one without probes.
+for d in "$work/samples" "$data"; do
+	sqlite3 "$d/results.db" "update latency set avg_ns = NULL, p50_ns = NULL
+		where function in (select id from functions where name = 'same')"
+done
+run "$FLICK" report --diff "$work/samples" "$data"
+succeeded
+! grep -q ' same$' "$out" || fail "samples: a row of nothing"
+run "$FLICK" report --diff "$work/samples" "$data" -s calls
+succeeded
+grep -q ' same$' "$out" || fail "samples: a function has no calls"
 run "$FLICK" report --diff "$work/samples" "$data" -s sampled --format=csv
 succeeded
 grep -q '^sampled_before,sampled_after,sampled_change,function' "$out" || fail "samples: as calls"
