@@ -79,7 +79,8 @@ static size_t distance_of(const char *word, const char *name)
 size_t fl_near(const char *word, const char *const *names, size_t n,
 	       const char *near[FL_NEAR_MOST])
 {
-	size_t limit = strnlen(word, NEAR_LONGEST) / 3 + 1, distance[FL_NEAR_MOST], found = 0;
+	size_t letters = strnlen(word, NEAR_LONGEST), distance[FL_NEAR_MOST], found = 0;
+	size_t limit = letters > 3 ? letters / 3 + 1 : 1;	/* `sum` is not near `run` */
 
 	for (size_t i = 0; i < n; i++) {
 		size_t d = names[i] ? distance_of(word, names[i]) : limit + 1, at = found;

@@ -28,8 +28,9 @@ F sorted(int n) { return n + 3; }
 F taken(int n) { return n + 6; }
 F take(int n) { return n + 4; }
 F tape(int n) { return n + 5; }
+F dot(int n) { return n; }
 int main() { return bubble_sort(0) + quick_sort(0) + deep::er::heap_sort(0) + sorted(0) +
-	taken(0) + take(0) + tape(0) - 21; }
+	taken(0) + take(0) + tape(0) + dot(0) - 21; }
 END
 compile "$work/sorts" "$work/sorts.cc" -O1 $sites
 for how in record list; do
@@ -53,6 +54,10 @@ for how in record list; do
 	said 1 '`taqe`; did you mean `take`, `tape` or `taken`?'
 	ask haep_sort
 	said 1 'did you mean `deep::er::heap_sort`?'
+	ask dt
+	said 1 'did you mean `dot`?'
+	ask dig
+	said 1 '`flick list'
 	ask nothing_of_the_kind
 	said 1 '`flick list'
 done
