@@ -3,6 +3,7 @@
  *
  * A person is shown the columns that say something, a program all; either may ask for others.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -344,15 +345,15 @@ void fl_sheet_show_all(struct fl_sheet *s)
 
 /* ---- what was asked for ------------------------------------------------------------ */
 
-int fl_sheet_key(const struct fl_sheet *s, const char *key, size_t n)
+enum { KEY_LONGEST = 60, KEY_ROOM = KEY_LONGEST + sizeof("_ns") };
+
+static int column_called(const struct fl_sheet *s, char name[KEY_ROOM])
 {
 	static const struct {
 		const char *key, *column;
 	} others[] = { { "call", "calls" }, { "samples", "calls" }, { "func", "function" } };
-	char name[64];
 	int c;
 
-	snprintf(name, sizeof(name), "%.*s", n < 60 ? (int)n : 60, key);
 	if (!strcmp(name, fl_sheet_share_key(s)))
 		return s->whole ? FL_SHOWN_SHARE : -1;
 	c = fl_sheet_column(s->result, name);
@@ -362,6 +363,19 @@ int fl_sheet_key(const struct fl_sheet *s, const char *key, size_t n)
 	if (c < 0)
 		c = fl_sheet_column(s->result, strcat(name, "_ns"));
 	return c;
+}
+
+/* A key, or what stands above the column in a table: `Given up`. */
+int fl_sheet_key(const struct fl_sheet *s, const char *key, size_t n)
+{
+	char name[KEY_ROOM] = "", title[KEY_ROOM];
+	int c;
+
+	snprintf(name, sizeof(name), "%.*s", n < KEY_LONGEST ? (int)n : KEY_LONGEST, key);
+	for (size_t i = 0; i < sizeof(title); i++)
+		title[i] = (char)(name[i] == ' ' ? '_' : tolower((unsigned char)name[i]));
+	c = column_called(s, name);
+	return c == -1 ? column_called(s, title) : c;
 }
 
 void fl_sheet_keys(const struct fl_sheet *s, char *out, size_t room)

@@ -39,6 +39,8 @@ shows() {	# TITLES OPTION...
 }
 shows "Total,P99,Function" -f total,p99 -n 9
 shows "Self%,Function" -f self% -n 9
+shows "Self%,Sum of times,Raw total,Function" -f 'Self%,SUM,Raw total' -n 9
+shows "Calls,Max,Function" -f Calls -s Max
 shows "Function,Calls" -f function,calls -n 9
 shows "Function" -f none -n 9
 shows "Calls,Max,Function" -f calls -s max
