@@ -47,6 +47,8 @@ int fl_report_only(struct fl_store *, struct fl_sheet *, const struct fl_only *)
 /* Of result FL_PROGRAM_FUNCTIONS the rows of programs that a glob names; 0, or -1 and a line
  * printed (report-program.c). */
 int fl_report_program(struct fl_sheet *, const char *pattern);
+/* What the recording in a directory is of, printed (report-info.c). FL_EXIT_*. */
+int fl_report_info(const char *dir);
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an
  * error. plan: what arming would do; 0 or a refusal. */
 struct fl_survey {

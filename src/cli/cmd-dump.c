@@ -147,7 +147,7 @@ static int dump(const struct wish *w, struct fl_store *store)
 	char title[256];
 	int status;
 
-	if (!fl_store_value(store, "command", title))
+	if (!fl_store_value(store, "command", title, sizeof(title)))
 		snprintf(title, sizeof(title), "flick");
 	d.title = title;
 	status = dumper->from == FL_FROM_TREE ? dump_tree(&d, dumper) : dumper->write(&d);

@@ -13,7 +13,7 @@ struct wish {
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
 	uint32_t number;		/* of a path; FL_NO_PATH: none */
-	bool lines, raw;
+	bool lines, raw, info;
 	struct fl_part part;
 	enum fl_demangle demangle;
 	struct fl_screen screen;
@@ -85,6 +85,8 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(callers) },
 	{ 0, "program", "PROGRAM", "show the functions of a tree's PROGRAM, a glob, by samples",
 	  fl_take_text, AT(program) },
+	{ 0, "info", NULL, "show what was recorded, when and how, and no table",
+	  fl_take_flag, AT(info) },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
 	  fl_take_text, AT(before) },
 	{ 0, "format", "FORMAT", "output format (text), see below",
@@ -194,11 +196,12 @@ static void find_basis(struct source *from, const char *analysis)
 	from->sheet.name = fl_analysis_find(analysis) || fl_is_of_samples(analysis) ?
 			   analysis : NULL;
 	if (!strcmp(analysis, "counts") || fl_is_of_samples(analysis) ||
-	    !fl_store_value(from->store, "mode", mode))
+	    !fl_store_value(from->store, "mode", mode, sizeof(mode)))
 		return;
 	if (!strcmp(mode, "sampled"))
 		from->basis = SAMPLES;
-	if (!strcmp(mode, "windows") && fl_store_value(from->store, "rate", from->rate))
+	if (!strcmp(mode, "windows") &&
+	    fl_store_value(from->store, "rate", from->rate, sizeof(from->rate)))
 		from->basis = WINDOWS;
 	from->sheet.sampled = from->basis == SAMPLES;
 	from->sheet.estimated = from->basis == WINDOWS;
@@ -223,7 +226,8 @@ static int load_part(struct source *from, const char *dir, struct wish *w)
 		fl_say("%s", why);
 		return -1;
 	}
-	if (!fl_store_value(from->store, "mode", mode) || strcmp(mode, "exhaustive")) {
+	if (!fl_store_value(from->store, "mode", mode, sizeof(mode)) ||
+	    strcmp(mode, "exhaustive")) {
 		fl_say("%s: its trace has not every call; record --trace without --rate", dir);
 		return -1;
 	}
@@ -327,17 +331,18 @@ static void note_samples(struct source *from)
 			 "call themselves, and where timed calls tell less";
 		other = "other ";
 	}
-	fl_store_value(from->store, "self", by);
-	fl_store_value(from->store, "preempted", preempted);
+	fl_store_value(from->store, "self", by, sizeof(by));
+	fl_store_value(from->store, "preempted", preempted, sizeof(preempted));
 	but = strcmp(preempted, "out") ? "" : "without what the scheduler took, ";
 	if (!fl_sheet_sum(&from->rows, "calls") && !strcmp(by, "samples") &&
-	    fl_store_value(from->store, "pc_samples", n))
+	    fl_store_value(from->store, "pc_samples", n, sizeof(n)))
 		snprintf(from->note, sizeof(from->note), "times are CPU time, from %.20s "
 			 "samples of the program counter\nno calls were counted", n);
 	else if (!fl_sheet_sum(&from->rows, "sampled"))
 		snprintf(from->note, sizeof(from->note), "none of these calls ended, so no "
 			 "time is known");
-	else if (fl_store_value(from->store, "pc_samples", n) && strcmp(by, "samples"))
+	else if (fl_store_value(from->store, "pc_samples", n, sizeof(n)) &&
+		 strcmp(by, "samples"))
 		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
 			 "timed (sampled)\n%.20s samples of the program counter are "
 			 "too few to tell self times from (run it longer, or record --all)", n);
@@ -359,7 +364,7 @@ static void note_watched(struct source *from)
 	char watched[256];
 
 	if (!name || (strncmp(name, "cache", 5) && strcmp(name, "paths")) ||
-	    !fl_store_value(from->store, "watched", watched))
+	    !fl_store_value(from->store, "watched", watched, sizeof(watched)))
 		return;
 	snprintf(from->note, sizeof(from->note), "%s", watched);
 	from->sheet.note = from->note;
@@ -376,12 +381,14 @@ static void note_calls(struct source *from, const struct wish *w)
 		from->sheet.note = from->note;
 		return;
 	}
-	if (strcmp(from->sheet.name, "latency") || !fl_store_value(from->store, "self", by))
+	if (strcmp(from->sheet.name, "latency") ||
+	    !fl_store_value(from->store, "self", by, sizeof(by)))
 		return;
 	if (from->raw)
 		snprintf(from->note, sizeof(from->note), "all times are elapsed, with what "
 			 "probes took, but for quantiles");
-	else if (!strcmp(by, "samples") && fl_store_value(from->store, "pc_samples", n))
+	else if (!strcmp(by, "samples") &&
+		 fl_store_value(from->store, "pc_samples", n, sizeof(n)))
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
 			 "samples of the program counter\nother times are elapsed time, "
 			 "without what probes took", n);
@@ -413,7 +420,7 @@ static void note_kernel(struct source *from)
 	uint64_t ns = 0, user = 0;
 	char why[FL_WHY], by[256] = "";
 
-	fl_store_value(from->store, "self", by);
+	fl_store_value(from->store, "self", by, sizeof(by));
 	if (from->basis == EVERY_CALL && (from->raw || strcmp(by, "samples")))
 		return;
 	if (fl_store_number(from->store, "kernel_ns", &ns, why) || !ns ||
@@ -430,7 +437,7 @@ static void note_switched(struct source *from)
 
 	if (fl_sheet_column(&from->rows, "calls") >= 0 && !fl_is_of_samples(from->sheet.name) &&
 	    fl_sheet_column(&from->rows, "switched") < 0 &&
-	    fl_store_value(from->store, "switched", which))
+	    fl_store_value(from->store, "switched", which, sizeof(which)))
 		add_note(from, "calls and times of %s are of a part of the run: flick ctl "
 			 "switched their probes meanwhile", which);
 }
@@ -441,7 +448,7 @@ static void note_programs(struct source *from, const struct wish *w)
 	char lost[256] = "0", whose[256];
 
 	snprintf(whose, sizeof(whose), "%.200s and its", w->program ? w->program : "");
-	fl_store_value(from->store, "pc_lost", lost);
+	fl_store_value(from->store, "pc_lost", lost, sizeof(lost));
 	add_note(from, "CPU time in code of %s libraries, from %" PRIu64 " samples of the "
 		 "program counter", w->program ? whose : "programs and their",
 		 fl_sheet_sum(&from->rows, "samples"));
@@ -459,9 +466,9 @@ static void note_bare(struct source *from)
 	char which[256], by[256] = "";
 
 	if (strcmp(from->sheet.name, "latency") ||
-	    !fl_store_value(from->store, "bare", which))
+	    !fl_store_value(from->store, "bare", which, sizeof(which)))
 		return;
-	fl_store_value(from->store, "self", by);
+	fl_store_value(from->store, "self", by, sizeof(by));
 	from->sheet.bare = !strcmp(by, "samples");
 	add_note(from, "calls of processes without probes are %s: %s",
 		 from->sheet.bare ? "estimated, by samples" : "not counted", which);
@@ -495,8 +502,8 @@ static void note_windows(struct source *from)
 		add_note(from, "%zu rows have no total: "
 			 "calls outlast a window, lie in one another, or were in none", n);
 	if (from->sheet.name && fl_sheet_column(&from->rows, "self_ns") >= 0 &&
-	    fl_store_value(from->store, "self", by) && !strcmp(by, "samples") &&
-	    fl_store_value(from->store, "pc_samples", samples))
+	    fl_store_value(from->store, "self", by, sizeof(by)) && !strcmp(by, "samples") &&
+	    fl_store_value(from->store, "pc_samples", samples, sizeof(samples)))
 		add_note(from, "self times are CPU time, from %.20s samples of the program "
 			 "counter", samples);
 }
@@ -589,7 +596,8 @@ static int show(struct source *from, const struct wish *w)
 		return fl_report_path(from->store, &from->sheet, w->number, w->rows);
 	if (from->rows.n_rows || !is_text(w))
 		write_sheet(w, &from->sheet);
-	else if (fl_store_value(from->store, "active", active) && !strcmp(active, "0"))
+	else if (fl_store_value(from->store, "active", active, sizeof(active)) &&
+		 !strcmp(active, "0"))
 		puts("no function had a probe, and samples of the program's own code are too "
 		     "few to tell");
 	else
@@ -708,8 +716,8 @@ static void note_bases(const struct wish *w, const struct source *before,
 			 fl_sheet_sum(&before->rows, "samples"),
 			 fl_sheet_sum(&after->rows, "samples"));
 	else if (is_stacks(w->analysis) &&
-		 fl_store_value(before->store, "pc_samples", was) &&
-		 fl_store_value(after->store, "pc_samples", is))
+		 fl_store_value(before->store, "pc_samples", was, sizeof(was)) &&
+		 fl_store_value(after->store, "pc_samples", is, sizeof(is)))
 		snprintf(after->note, sizeof(after->note), "CPU time, from %.20s samples of "
 			 "the program counter before, and %.20s after", was, is);
 	if (before->basis != after->basis)
@@ -770,6 +778,8 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	(void)account;			/* nothing is recorded here */
 	if (fl_args_directory(cmd, argc, argv, &w.dir, &w))
 		return FL_EXIT_USAGE;
+	if (w.info)
+		return fl_report_info(w.dir);
 	if (w.before && check_compared(&w))
 		return FL_EXIT_USAGE;
 	if (w.callers && w.analysis && !is_stacks(w.analysis)) {

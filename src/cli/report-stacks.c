@@ -25,7 +25,7 @@ int fl_stacks_load(struct fl_store *store, const char *dir, struct flick_rows *r
 {
 	char lack[256] = "it was recorded by an older flick";
 
-	if (fl_store_value(store, "stacks", lack) && !*lack)
+	if (fl_store_value(store, "stacks", lack, sizeof(lack)) && !*lack)
 		return fl_store_load(store, FL_STACKS, rows, why);
 	if (fl_store_has(store, "tree") || fl_trace_exists(dir))
 		return fl_why(why, dir, "has no samples of stacks, but every call: flick "
@@ -168,13 +168,13 @@ void fl_stacks_note(struct fl_store *store, const struct fl_sheet *s, size_t lef
 {
 	char n[256] = "?", rows[32];
 
-	fl_store_value(store, "pc_samples", n);
+	fl_store_value(store, "pc_samples", n, sizeof(n));
 	snprintf(note, room, "CPU time, from %.20s samples of the program counter, with "
 		 "4 KiB of their threads' stacks", n);
-	if (fl_store_value(store, "stacks_completed", n) && strcmp(n, "0"))
+	if (fl_store_value(store, "stacks_completed", n, sizeof(n)) && strcmp(n, "0"))
 		say_more(note, room, n, " of them are cut there, and other samples tell who "
 			 "called");
-	if (fl_store_value(store, "stacks_unknown", n) && strcmp(n, "0"))
+	if (fl_store_value(store, "stacks_unknown", n, sizeof(n)) && strcmp(n, "0"))
 		say_more(note, room, n, strcmp(s->name, FL_CALLERS) ? " are below [...]" :
 			 " of all lack callers: [...] stands there");
 	snprintf(rows, sizeof(rows), "%zu", left_out);

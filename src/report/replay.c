@@ -71,7 +71,7 @@ static int read_tick(struct fl_store *s, double *tick)
 {
 	char value[256] = "1", *end;
 
-	fl_store_value(s, "ns_per_tick", value);
+	fl_store_value(s, "ns_per_tick", value, sizeof(value));
 	*tick = strtod(value, &end);
 	return end != value && !*end && *tick >= 1e-6 && *tick <= 1e6 ? 0 : -1;
 }
@@ -83,7 +83,7 @@ static void read_overhead(struct fl_store *s, struct fl_overhead o[2])
 	unsigned v[4];
 	char value[256];
 
-	if (!fl_store_value(s, "overhead", value) ||
+	if (!fl_store_value(s, "overhead", value, sizeof(value)) ||
 	    sscanf(value, "%u %u %u %u", &v[0], &v[1], &v[2], &v[3]) != 4)
 		return;
 	for (int i = 0; i < 2; i++)
@@ -103,7 +103,8 @@ int fl_store_view(struct fl_store *s, struct fl_view *v, char why[FL_WHY])
 	};
 	if (fl_query_check_table(s, "sites", why))
 		return -1;
-	v->sampled = fl_store_value(s, "mode", value) && !strcmp(value, "sampled");
+	v->sampled = fl_store_value(s, "mode", value, sizeof(value)) &&
+		     !strcmp(value, "sampled");
 	read_overhead(s, v->overhead);
 	if (read_tick(s, &v->ns_per_tick))
 		return fl_store_damaged(s, why);

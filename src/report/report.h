@@ -88,9 +88,10 @@ struct fl_function {
 	uint64_t at;			/* ELF address */
 };
 
+enum { FL_VALUE = 512 };		/* bytes of a session value, or fewer */
 struct fl_pair {
 	const char *key;
-	char value[256];
+	char value[FL_VALUE];
 };
 
 /* What a session leaves behind, in the recorder's own tables. */
@@ -137,8 +138,8 @@ int fl_store_open(struct fl_store **, const char *dir, char why[FL_WHY]);
 /* Has a later recording into the store's directory begun that has no results yet? */
 enum fl_unfinished { FL_ALL_FINISHED, FL_UNDER_WAY, FL_INTERRUPTED };
 enum fl_unfinished fl_store_unfinished(const struct fl_store *);
-/* The session value of `key`; false: there is none. */
-bool fl_store_value(struct fl_store *, const char *key, char value[256]);
+/* The session value of `key`, as much of it as there is room for; false: there is none. */
+bool fl_store_value(struct fl_store *, const char *key, char *value, size_t room);
 /* A session value that is a whole number; a value that is missing counts as 0. Returns 0, or
  * -1 with `why` filled: the value is no number. */
 int fl_store_number(struct fl_store *, const char *key, uint64_t *, char why[FL_WHY]);

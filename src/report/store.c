@@ -212,10 +212,10 @@ fail:
 	return -1;
 }
 
-bool fl_store_value(struct fl_store *s, const char *key, char value[256])
+bool fl_store_value(struct fl_store *s, const char *key, char *value, size_t room)
 {
 	struct fl_query q;
-	char found[256];
+	char found[FL_VALUE];
 	bool is_there;
 
 	fl_query_open(&q, s, "SELECT value FROM session WHERE key = ?");
@@ -225,7 +225,7 @@ bool fl_store_value(struct fl_store *s, const char *key, char value[256])
 		snprintf(found, sizeof(found), "%s", fl_query_text(&q, 0));
 	if (fl_query_close(&q) || !is_there)
 		return false;
-	memcpy(value, found, sizeof(found));
+	snprintf(value, room, "%s", found);
 	return true;
 }
 
@@ -233,7 +233,7 @@ int fl_store_number(struct fl_store *s, const char *key, uint64_t *out, char why
 {
 	char value[256] = "0", *end;
 
-	fl_store_value(s, key, value);
+	fl_store_value(s, key, value, sizeof(value));
 	errno = 0;
 	*out = strtoull(value, &end, 10);
 	return isdigit((unsigned char)*value) && !*end && !errno ? 0 :

@@ -55,7 +55,7 @@ static const char *mode_of(const struct fl_session *s)
 
 static void put_arguments(struct pairs *p, char **argv)
 {
-	char line[256] = "";
+	char line[FL_VALUE] = "";
 	size_t n = 0;
 
 	for (; *argv && n < sizeof(line) - 1; argv++) {

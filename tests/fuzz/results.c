@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	fl_store_homes(s, &homes, why);
 	for (int how = FL_DEMANGLE_SIMPLE; how <= FL_DEMANGLE_NO; how++)
 		fl_store_demangle(s, (enum fl_demangle)how, why);
-	fl_store_value(s, "mode", value);
+	fl_store_value(s, "mode", value, sizeof(value));
 	fl_store_close(s);
 	fclose(to);
 	return 0;

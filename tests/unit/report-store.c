@@ -102,9 +102,9 @@ static void what_is_written_is_read(void **unused)
 	(void)unused;
 	write_recording();
 	assert_int_equal(fl_store_open(&s, dir, why), 0);
-	assert_true(fl_store_value(s, "mode", value));
+	assert_true(fl_store_value(s, "mode", value, sizeof(value)));
 	assert_string_equal(value, "sampled");
-	assert_false(fl_store_value(s, "nothing", value));
+	assert_false(fl_store_value(s, "nothing", value, sizeof(value)));
 	assert_int_equal(fl_store_load(s, "counts", &r, why), 0);
 	assert_int_equal(r.n_rows, 2);
 	assert_memory_equal(r.cells, cells, sizeof(cells));
