@@ -344,6 +344,8 @@ static bool has_begun(const struct fl_session *s)
 {
 	if (s->attached && fl_attach_has_failed(s))
 		return false;
+	if (s->is_spent)			/* that is said */
+		return s->begun;
 	if (!s->asked && s->attached)
 		fl_say("process %d ended before it could be recorded", s->pid);
 	else if (!s->asked && WIFSIGNALED(s->status))

@@ -37,6 +37,11 @@ for readers in 1 2; do
 	succeeded
 done
 
+# So little that the program had no probes yet: that is no fault of its.
+label="next to nothing:"
+run "$FLICK" record --memory 1 -o "$data.none" -- "$work/contexts" 10
+one_line_error 1 'takes more than 1 MiB of memory: it ends here, the program goes on'
+
 # Enough is no limit.
 label="few contexts:"
 run "$FLICK" record --memory 200 -a tree -o "$data" -- "$work/contexts" 10
