@@ -36,8 +36,8 @@ static void print_commands(FILE *to)
 	fputs("flick times and counts the functions of running programs.\n\n", to);
 	for (size_t i = 0; fl_cmds[i]; i++)
 		fprintf(to, "  flick %-9s %s\n", fl_cmds[i]->name, fl_cmds[i]->about);
-	fputs("\n`flick COMMAND --help` says more. Exit status: 0 all well, 1 "
-	      "failed, 2 usage,\n3 events were lost.\n", to);
+	fputs("\n`flick COMMAND --help` says more, `flick --version` which flick this is. "
+	      "Exit\nstatus: 0 all well, 1 failed, 2 usage, 3 events were lost.\n", to);
 }
 
 static int complain(const char *word)
@@ -113,6 +113,11 @@ static int help_on(const char *name)
 	return FL_EXIT_WELL;
 }
 
+static bool asks_version(const char *word)
+{
+	return !strcmp(word, "--version") || !strcmp(word, "-V") || !strcmp(word, "version");
+}
+
 static int run(int argc, char **argv, struct fl_account *account)
 {
 	const struct fl_cmd *cmd;
@@ -121,7 +126,7 @@ static int run(int argc, char **argv, struct fl_account *account)
 		print_commands(stderr);
 		return FL_EXIT_USAGE;
 	}
-	if (!strcmp(argv[1], "--version")) {
+	if (asks_version(argv[1])) {
 		puts("flick " FLICK_VERSION);
 		return FL_EXIT_WELL;
 	}

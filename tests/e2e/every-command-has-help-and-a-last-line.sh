@@ -17,6 +17,12 @@ for c in record report replay dump list count ctl latency live cache doctor cali
 	"$FLICK" --help | grep -qw "$c" || fail "--help does not list $c"
 	help $c --help
 done
+for how in --version -V version; do
+	run "$FLICK" $how
+	succeeded
+	grep -q '^flick [0-9.]*$' "$out" || fail "$how: no version"
+done
+"$FLICK" --help | grep -q -e --version || fail "--help does not name --version"
 (cd "$work" && "$FLICK" record ./recursion) >"$out" 2>"$err" ||
 	fail "record ./recursion"
 label=record
