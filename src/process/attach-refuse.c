@@ -155,23 +155,6 @@ static int check_state(const struct fl_attached *a)
 	return -1;
 }
 
-static int check_kind(const struct fl_attached *a)
-{
-	if (*a->exe)
-		return 0;
-	if (!status_number(a->pid, "VmSize"))
-		fl_say("process %d is a thread of the kernel's", a->pid);
-	else if (!geteuid())
-		fl_say("cannot read which program process %d runs (%s), not even as root: a "
-		       "container or a security module denies it, or CAP_SYS_PTRACE is not "
-		       "there", a->pid, strerror(EACCES));
-	else
-		fl_say("cannot read which program process %d runs (%s): it is another user's, "
-		       "or may not be dumped; run flick as that user, or as root", a->pid,
-		       strerror(EACCES));
-	return -1;
-}
-
 /* ---- rights ----------------------------------------------------------------------- */
 
 static int say_gained(const struct fl_attached *a)
@@ -199,6 +182,22 @@ static int check_user(const struct fl_attached *a)
 	fl_say("process %d is of user %s: run flick as that user (sudo -u %s "
 	       "flick ...)",
 	       a->pid, p ? p->pw_name : text, p ? p->pw_name : text);
+	return -1;
+}
+
+static int check_kind(const struct fl_attached *a)
+{
+	if (*a->exe)
+		return 0;
+	if (!status_number(a->pid, "VmSize"))
+		fl_say("process %d is a thread of the kernel's", a->pid);
+	else if (!geteuid())
+		fl_say("cannot read which program process %d runs (%s), not even as root: a "
+		       "container or a security module denies it, or CAP_SYS_PTRACE is not "
+		       "there", a->pid, strerror(EACCES));
+	else if (!check_user(a))
+		fl_say("cannot read which program process %d runs (%s): it may not be dumped; "
+		       "run flick as root", a->pid, strerror(EACCES));
 	return -1;
 }
 

@@ -69,7 +69,11 @@ end
 
 if $nobody test -x "$FLICK"; then
 	begin "$work/waits"
-	refused 'cannot read which program .* another user' $nobody "$FLICK"
+	refused 'is of user root: .*sudo -u root flick' $nobody "$FLICK"
+	end
+	# Root is refused another user's, so nobody is sent there.
+	begin setpriv --reuid 4242 --regid 4242 --clear-groups "$work/waits"
+	refused "is of user '#4242': .*sudo -u '#4242' flick" $nobody "$FLICK"
 	end
 fi
 
