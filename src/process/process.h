@@ -51,6 +51,10 @@ void fl_launch_introduce(struct fl_region *);
 /* Start it with the region `fd`; its pid, or -1 and a line printed. */
 int fl_launch_start(const struct fl_launch *, char **argv, struct fl_region *, int fd);
 
+/* Names for --text and --sync. */
+const char *fl_text_each(size_t);
+const char *fl_sync_each(size_t);
+
 /* ---- the files that one has its code from (running.c) ------------------------------ */
 
 /* 0, or an error, which was said. */

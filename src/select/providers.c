@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "select/select.h"
+#include "select/rules.h"
 
 /* Libraries of C, of C++, of sanitizers, and flick's own. */
 static const char *const runtime[] = {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "report/report.h"
-#include "select/select.h"
+#include "select/rules.h"
 
 struct pattern {
 	const char *text;

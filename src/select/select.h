@@ -75,10 +75,6 @@ bool fl_selection_names_sites(const struct fl_selection *);
  * false: no more. */
 bool fl_selection_module(const struct fl_selection *, size_t *at, const char **glob,
 			 size_t *len);
-/* The next pattern from *at on that switches a place on by its offset; NULL: no more. */
-const struct fl_pattern *fl_selection_point(const struct fl_selection *, size_t *at);
-/* Does a pattern that switches on name stubs of the linkage table? */
-bool fl_selection_has_stubs(const struct fl_selection *);
 /* The last pattern that switches functions off and has matched; NULL: none has. */
 const char *fl_selection_emptied_by(const struct fl_selection *);
 /* What a pattern whose module is not there could have meant, into `hint`: "; did you mean

@@ -113,8 +113,6 @@ struct fl_watch {
 int fl_rate_take(void *options, const struct fl_option *, const char *text);
 /* Entries suffice where only calls are counted. */
 bool fl_rate_counts_only(const struct fl_session_options *);
-const char *fl_text_each(size_t);
-const char *fl_sync_each(size_t);
 /* exclusive.c: into an enum fl_exclusive. */
 const char *fl_exclusive_each(size_t);
 int fl_exclusive_take(void *to, const struct fl_option *, const char *value);

@@ -850,7 +850,7 @@ static void a_context_is_cut_off_where_the_window_began(void **unused)
 	free(r.cells);
 }
 
-/* Behind `at` each tick up to the next record, but for ten, is one in which thread 0 had no CPU. */
+/* From there each tick up to the next record, but for ten, is one without a CPU. */
 static uint64_t no_cpu_from;
 
 static uint64_t no_cpu(const void *owner, uint32_t thread, uint64_t begin, uint64_t end)
