@@ -101,9 +101,21 @@ static int is_frames(void *arg, const char *name, const Elf64_Sym *s)
 					    !__builtin_strcmp(name, "mono_aot_file_info"));
 }
 
+/* What the startup file of -pg calls before main. */
+static int is_profiled(void *arg, uintptr_t pointer, uint32_t type, const char *name,
+		       uintptr_t value)
+{
+	(void)arg;
+	(void)pointer;
+	(void)type;
+	(void)value;
+	return !__builtin_strcmp(name, "__monstartup");
+}
+
 /* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Runtimes of others
  * (OCaml; .NET, Mono and GraalVM ahead of time) look up what a call returns to in tables that
- * the compiler made, to find frames, or what a trampoline is to call. */
+ * the compiler made, to find frames, or what a trampoline is to call. The C library writes into
+ * gmon.out what of calls and samples lies in the program's text. */
 int fl_site_never_bodies(const struct fl_module *m)
 {
 	static const struct {
@@ -121,5 +133,7 @@ int fl_site_never_bodies(const struct fl_module *m)
 			return marks[i].why;
 	if (m->file.bytes && fl_obj_symbols(&m->file, is_frames, NULL))
 		return FLE_FRAMES;
+	if (fl_obj_relocs(m, is_profiled, NULL) > 0)
+		return FLE_GPROF;
 	return is_loader(m) ? FLE_LOADER : 0;
 }
