@@ -115,7 +115,7 @@ static void find_torn(struct pass *p)
 /* Refuse functions that do not begin in a compiler's usual way. */
 void fl_outline_judge_begins(struct pass *p)
 {
-	enum { A_FEW = 4 };
+	enum { MANY = 32 };		/* more than there are registers to save */
 
 	for (size_t i = 0; i < p->o->n; i++) {
 		struct fl_extent *x = &p->o->extents[i];
@@ -126,7 +126,7 @@ void fl_outline_judge_begins(struct pass *p)
 			continue;
 		if (fl_arch_splits_stack(code, n))
 			fl_refuse(x, FLE_SPLIT, x->start);
-		if (!fl_arch_takes_flags(code + x->landing, n - x->landing, A_FEW))
+		if (!fl_arch_takes_flags(code + x->landing, n - x->landing, MANY))
 			continue;
 		fl_refuse(x, FLE_FLAGS, x->start);
 		x->flags |= X_FLAGS;

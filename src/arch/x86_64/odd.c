@@ -50,14 +50,27 @@ static bool first_reads(const unsigned char *code, size_t n)
 	       op == 0xe0 || op == 0xe1 || op == 0xf5;
 }
 
+/* movups, movaps, movd, movq, movdqa, movdqu; nop; movzx, movsx; bswap. */
+static bool escaped_leaves(const unsigned char *op, size_t n)
+{
+	unsigned int second = n > 1 ? op[1] : 0;
+
+	return (second & 0xfe) == 0x10 || (second & 0xfe) == 0x28 || second == 0x1f ||
+	       (second & 0xee) == 0x6e || second == 0xd6 || (second & 0xf6) == 0xb6 ||
+	       (second & 0xf8) == 0xc8;
+}
+
 /* mov, lea, push, pop and the like leave them. */
 static bool leaves_flags(const unsigned char *code, size_t n)
 {
 	size_t k = opcode_at(code, n);
 	unsigned int op = k < n ? code[k] : 0;
 
-	return (op >= 0x50 && op <= 0x5f) || (op >= 0x88 && op <= 0x8b) || op == 0x8d ||
-	       (op >= 0xb0 && op <= 0xbf) || op == 0xc6 || op == 0xc7 || op == 0x90;
+	if (op == ESCAPE)
+		return escaped_leaves(code + k, n - k);
+	return (op >= 0x50 && op <= 0x5f) || op == 0x63 || (op >= 0x88 && op <= 0x8b) ||
+	       op == 0x8d || op == 0x90 || (op >= 0xb0 && op <= 0xbf) || op == 0xc6 ||
+	       op == 0xc7;
 }
 
 bool fl_arch_takes_flags(const unsigned char *code, size_t n, size_t most)
