@@ -75,6 +75,17 @@ static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned
 		refuse_other(p, k, FLE_FLAGS, at);
 }
 
+/* Assembly may jump through a word that lies where a call of glue puts its return address. */
+static void judge_jump(struct fl_extent *x, const struct fl_insn *i, const unsigned char *code,
+		       uintptr_t at)
+{
+	struct fl_operands word;
+
+	if (i->cls == FL_INSN_JUMP && !i->target && fl_arch_operands(&word, code, i, at) &&
+	    word.n == 1 && word.of[0].base == FL_ARCH_SP && word.of[0].target < 0)
+		fl_refuse(x, FLE_UNKNOWN, at);
+}
+
 /* A direct call or jump. If it leads into its own extent, the first bytes there change. */
 static void take_direct(struct pass *p, struct fl_extent *x, const struct fl_insn *i,
 			uintptr_t at)
@@ -282,6 +293,7 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 			fl_set_bit(p->o->plain, at - p->lo);
 		} else {
 			take(p, x, &i, at);
+			judge_jump(x, &i, code, at);
 			judge_behind(p, &i, code, left, at);
 		}
 		if (i.operand_at) {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What no compiler writes, and assembler may: a function that has a flag for an argument, and saves
-# many registers before it looks. Where glue would change it there is no body, which is said.
+# many registers before it looks; a jump through a word below the stack pointer. Where glue would
+# change these there is no body, which is said.
 . "$(dirname "$0")/lib"
 x86_target flags
 export TRUTH_THREADS= FLICK_BODIES=1
@@ -31,15 +32,21 @@ __asm__("	.text\n"
 "done carried\n"
 "function carries\n"
 "	stc\n	call carried\n	ret\n"
-"done carries\n");
+"done carries\n"
+"function ends\n"
+"	lea 5(%rdi),%rax\n	ret\n"
+"done ends\n"
+"function below\n"
+"	lea ends(%rip),%rdx\n	mov %rdx,-8(%rsp)\n	jmp *-8(%rsp)\n"
+"done below\n");
 
-long carries(long);
+long carries(long), below(long);
 
 int main(void)
 {
 	for (long k = 0; k < 1000; k++)
-		if (carries(k) != k + 4) {
-			printf("wrong: %ld: %ld\n", k, carries(k));
+		if (carries(k) != k + 4 || below(k) != k + 5) {
+			printf("wrong: %ld: %ld %ld\n", k, carries(k), below(k));
 			return 1;
 		}
 	return 0;
