@@ -2,8 +2,10 @@
  * main.c - choose the command, and end it: its output is written, its account
  * is the last line. One line adds a command.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -154,11 +156,26 @@ static void give_threads_stack(void)
 	pthread_attr_destroy(&a);
 }
 
+/* Standard files that are closed stay so, for flick and for the program: what is opened later
+ * has other numbers (SQLite would put /dev/null there, for both). Who reads or writes such a
+ * file is told EBADF, and an exec closes it. */
+static void keep_closed(void)
+{
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct fl_account account = { .due = false };
 	int status;
 
+	keep_closed();
 	fl_launch_keep_signals();
 	give_threads_stack();
 	status = run(argc, argv, &account);
