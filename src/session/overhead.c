@@ -90,7 +90,9 @@ enum {
 	ALL_BYTES = HOT_BYTES + FL_ARCH_RECORDING_REST_BYTES
 };
 
-/* Make glue as at entries and exits, as probe/glue.c makes it where each call is recorded. */
+/* Make glue as at entries and exits, as probe/glue.c makes it where each call is recorded. It
+ * stays until the process ends: the kernel reads the sequence that the thread's rseq area names
+ * when the thread is interrupted next, and ends who has none there. */
 static int make_glue(struct trial *t, enum fl_action entry, enum fl_action exit,
 		     enum fl_convention way)
 {
@@ -251,7 +253,6 @@ static void measure_samples(struct trial *t, enum fl_convention way, struct fl_o
 	fl_sample_space(ENTRY, GAP);
 	o->timed = GAP * measure_within(t) - (GAP - 1) * o->looked;
 	fl_sample_space(ENTRY, 1);
-	fl_near_free(&t->near);
 	if (!make_glue(t, FL_ACT_AFTER, FL_ACT_AFTER, way))
 		o->counted = measure_within(t);
 	o->looked -= o->looked < o->counted ? o->looked : o->counted;
@@ -271,7 +272,6 @@ static struct fl_overhead measure(struct trial *t, enum fl_action entry,
 				  .pair = (little.pair + more.pair) / 2 };
 	if (t->is_sampled)
 		measure_samples(t, way, &o);
-	fl_near_free(&t->near);
 	return o;
 }
 
