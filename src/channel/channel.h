@@ -588,7 +588,7 @@ struct fl_ring {
 
 	alignas(64) uint64_t filled;	/* chunks completed; W thread (A), R reader (B) */
 	uint64_t claimed;		/* chunks taken into use; W thread (Q), R reader (R) */
-	uint32_t waiting;		/* waits for room, nested ones too; W thread */
+	uint32_t waiting;		/* 1: it waits for room; W thread */
 	uint64_t lost[FL_N_LOST];	/* W thread */
 
 	alignas(64) uint32_t page[FL_RING_CHUNKS];	/* W reader, before (C); the

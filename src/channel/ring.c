@@ -73,9 +73,8 @@
  *	4. (M) and (N), (O) and (P) stand between a store and a load on either
  *	   side, so that not both sides can miss the other's store. A wait for
  *	   room names the low half of the `granted` it saw, so a grant in between
- *	   makes it return. Only the thread changes `waiting`, so no wake is lost
- *	   to a reader that clears it late; a handler that waits, too, counts it
- *	   up and down again.
+ *	   makes it return. Only the thread changes `waiting`, with signals
+ *	   blocked, so no wake is lost to a reader that clears it late.
  *	5. lease.c hands out pages, and keeps their numbers in private memory.
  * FAILURE
  *	The reader dies: waiting ends at most one time-out later and the event
@@ -292,31 +291,16 @@ static bool try_append(const struct fl_channel *c, const struct flick_record *r,
 
 /* ---- waiting ------------------------------------------------------------------- */
 
-/* A handler that interrupts the wait counts up and down again. If the handler forks, the child
- * comes out of the wait, too, but has no slot: it leaves the parent's count alone. */
-static void count_waiting(const struct fl_channel *c, uint32_t by)
-{
-	struct fl_slot *s;
-	uint64_t mask;
-
-	fl_os_signals_block(&mask);
-	s = fl_own_slot(c);
-	if (s)
-		store_relaxed(&s->ring[0].waiting, s->ring[0].waiting + by);
-	fl_os_signals_restore(&mask);
-}
-
-/* Sleep until a grant may have made room. False when there is no reader, or the reader has
- * given the slot up: then nobody grants anything, and a program that waited would hang. Signal
- * handlers run in here and may enqueue: the thread has nothing of the ring half done, and a
- * handler may have moved on to a chunk with room. */
-static bool wait_room(const struct fl_channel *c, struct fl_slot *s, size_t n)
+/* Sleep until a grant may have made room, for WAIT_US at most. False when there is no reader,
+ * or the reader has given the slot up: then nobody grants anything, and a program that waited
+ * would hang. Called with signals blocked. */
+static bool sleep_until_granted(const struct fl_channel *c, struct fl_slot *s, size_t n)
 {
 	struct fl_ring *g = &s->ring[0];
 	bool may_come = true;
 	uint64_t granted;
 
-	count_waiting(c, 1);
+	store_relaxed(&g->waiting, 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* (O) pairs with (P) in lease.c */
 	granted = load_acquire(&g->granted);		/* (D) pairs with (C) in lease.c */
 	if (room_left(g) < n && g->claimed >= granted) {
@@ -327,7 +311,23 @@ static bool wait_room(const struct fl_channel *c, struct fl_slot *s, size_t n)
 			fl_os_futex_wait(&g->granted_word, (uint32_t)granted, WAIT_US);
 		}
 	}
-	count_waiting(c, -1u);
+	store_relaxed(&g->waiting, 0);
+	return may_come;
+}
+
+/* Signals come when the sleep is over, as they do to a thread that has no CPU: if handlers that
+ * may nest slept here one above the other, the stack would end. A handler that came before may
+ * have found room, or be a child's, which has no slot. */
+static bool wait_room(const struct fl_channel *c, size_t n)
+{
+	struct fl_slot *s;
+	bool may_come;
+	uint64_t mask;
+
+	fl_os_signals_block(&mask);
+	s = fl_own_slot(c);
+	may_come = !s || sleep_until_granted(c, s, n);
+	fl_os_signals_restore(&mask);
 	return may_come;
 }
 
@@ -393,7 +393,7 @@ static void put_waiting(const struct fl_channel *c, const struct flick_record *r
 	for (size_t i = s ? 0 : events(r, n); i > 0; i--)
 		lose_slotless(c, r->probe);
 	while (s && !try_append(c, r, n, since)) {
-		if (wait_room(c, s, n))
+		if (wait_room(c, n))
 			continue;
 		lose(c, FL_LOST_READER, events(r, n));
 		return;
@@ -466,7 +466,7 @@ bool fl_channel_make_room(uint32_t n)
 	if (!s)
 		return lose_all(n);
 	while (!try_room(n)) {
-		if (wait_room(&fl_first, s, n))
+		if (wait_room(&fl_first, n))
 			continue;
 		lose(&fl_first, FL_LOST_READER, n);
 		return false;

@@ -835,11 +835,14 @@ static void reader_that_takes_the_region_down_is_no_reader(void **state)
 
 /* ---- signals ------------------------------------------------------------------------- */
 
+static volatile int *handled;		/* the program's, and ours */
+
 static void put_from_handler(int sig)
 {
 	static uint64_t n;
 
 	(void)sig;
+	*handled = 1;
 	fl_channel_put(9, n, rig_check(n, 9));
 	n++;
 }
@@ -865,13 +868,20 @@ static void handler_may_enqueue_while_its_thread_waits_for_room(void **state)
 	struct rig *g = rig_open(1, 8, FL_ACT_TIME);
 	struct fl_slot *s = fl_shm_slot(g->m, 0);
 	uint64_t room = RECORDS(2 * g->m->session[0].chunk_bytes);
-	pid_t pid = rig_fork(g, signal_while_full);
+	pid_t pid;
 
 	(void)state;
+	handled = mmap(NULL, sizeof(*handled), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(handled, MAP_FAILED);
+	pid = rig_fork(g, signal_while_full);
 	await_waiters(s, 1);
 	assert_int_equal(kill(pid, SIGUSR1), 0);
-	await_waiters(s, 2);
+	while (!*handled)			/* it comes between two sleeps */
+		usleep(100);
+	await_waiters(s, 1);
 	assert_int_equal(rig_drain(g, pid), 0);
+	munmap((void *)handled, sizeof(*handled));
 	assert_int_equal(s->ring[0].waiting, 0);
 	assert_int_equal(g->delivered, room + 2);
 	assert_int_equal(g->torn, 0);
