@@ -115,7 +115,8 @@ static int is_profiled(void *arg, uintptr_t pointer, uint32_t type, const char *
 /* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Runtimes of others
  * (OCaml; .NET, Mono and GraalVM ahead of time) look up what a call returns to in tables that
  * the compiler made, to find frames, or what a trampoline is to call. The C library writes into
- * gmon.out what of calls and samples lies in the program's text. */
+ * gmon.out what of calls and samples lies in the program's text: who asks for bodies by name
+ * (--provider) goes without that. */
 int fl_site_never_bodies(const struct fl_module *m)
 {
 	static const struct {
@@ -133,7 +134,7 @@ int fl_site_never_bodies(const struct fl_module *m)
 			return marks[i].why;
 	if (m->file.bytes && fl_obj_symbols(&m->file, is_frames, NULL))
 		return FLE_FRAMES;
-	if (fl_obj_relocs(m, is_profiled, NULL) > 0)
+	if (!(rules && rules->everywhere) && fl_obj_relocs(m, is_profiled, NULL) > 0)
 		return FLE_GPROF;
 	return is_loader(m) ? FLE_LOADER : 0;
 }

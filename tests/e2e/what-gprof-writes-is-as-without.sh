@@ -49,3 +49,6 @@ grep -q 'no: compiled for gprof (-pg)' list || fail "list says $(cat list)"
 run "$FLICK" record -a counts -o "$data" -- ./profiled	# FLICK_E_GPROF
 [ "$status" -eq 1 ] || fail "-a counts ends by $status"
 grep -q 'compiled for gprof' "$err" || fail "-a counts does not say why"
+record -a counts --provider=body -- ./profiled		# asked for by name
+succeeded
+[ "$(sql "select calls from $(rows counts) where name = 'leaf'")" = 1000 ] || fail "no calls"
