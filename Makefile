@@ -295,7 +295,8 @@ FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
-	report perf) src/session/functions.c src/session/lines.c src/session/kept.c src/session/change/ctl.c
+	report perf) src/session/functions.c src/session/lines.c src/session/kept.c \
+	src/session/change/ctl.c src/session/change/ctl-answer.c
 FUZZ := $(if $(shell command -v $(FUZZ_CC)),$(patsubst %.c,$(BUILD)/%,$(wildcard \
 	tests/fuzz/*.c)))
 $(BUILD)/fuzz/%.o: src/%.c config.mk

@@ -93,23 +93,19 @@ static bool is_loader(const struct fl_module *m)
 }
 
 /* OCaml exports its tables of frames, stripped or not, and Mono what an image of its own
- * compiler has. */
-static int is_frames(void *arg, const char *name, const Elf64_Sym *s)
+ * compiler has. What the startup file of -pg calls is the C library's, whose version may stand
+ * behind the name. */
+static int take_mark(void *arg, const char *name, const Elf64_Sym *s)
 {
-	(void)arg;
-	return s->st_shndx != SHN_UNDEF && (!__builtin_strcmp(name, "caml_frametable") ||
-					    !__builtin_strcmp(name, "mono_aot_file_info"));
-}
+	static const char profiled[] = "__monstartup";
+	const size_t n = sizeof profiled - 1;
 
-/* What the startup file of -pg calls before main. */
-static int is_profiled(void *arg, uintptr_t pointer, uint32_t type, const char *name,
-		       uintptr_t value)
-{
 	(void)arg;
-	(void)pointer;
-	(void)type;
-	(void)value;
-	return !__builtin_strcmp(name, "__monstartup");
+	if (s->st_shndx == SHN_UNDEF)
+		return !__builtin_strncmp(name, profiled, n) && (!name[n] || name[n] == '@') ?
+		       FLE_GPROF : 0;
+	return !__builtin_strcmp(name, "caml_frametable") ||
+	       !__builtin_strcmp(name, "mono_aot_file_info") ? FLE_FRAMES : 0;
 }
 
 /* Goroutines' stacks move, and what unwinds them knows Go's own code alone. Runtimes of others
@@ -128,13 +124,14 @@ int fl_site_never_bodies(const struct fl_module *m)
 		{ "__managedcode", FLE_FRAMES }, { ".svm_heap", FLE_FRAMES },
 	};
 	Elf64_Shdr s;
+	int why = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (fl_obj_section(&m->file, marks[i].section, &s))
 			return marks[i].why;
-	if (m->file.bytes && fl_obj_symbols(&m->file, is_frames, NULL))
-		return FLE_FRAMES;
-	if (!(rules && rules->everywhere) && fl_obj_relocs(m, is_profiled, NULL) > 0)
-		return FLE_GPROF;
+	if (m->file.bytes)
+		why = fl_obj_symbols(&m->file, take_mark, NULL);
+	if (why && (why != FLE_GPROF || !rules || !rules->everywhere))
+		return why;
 	return is_loader(m) ? FLE_LOADER : 0;
 }

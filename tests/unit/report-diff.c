@@ -191,7 +191,7 @@ static void names_have_the_title_they_are_given(void **unused)
 		{ "program", FLICK_COL_TEXT }, { "runs", FLICK_COL_COUNT },
 		{ "self_ns", FLICK_COL_NS }, { "samples", FLICK_COL_COUNT },
 	};
-	static const char *const keys[] = { "runs", NULL };
+	static const char *const keys[] = { "runs", "self_ns", NULL };
 	struct side a;
 	struct fl_diff *d;
 	struct flick_rows *r;
@@ -200,9 +200,10 @@ static void names_have_the_title_they_are_given(void **unused)
 	fill(&a, no_functions, row, 1, before_names, 4);
 	assert_int_equal(fl_diff_make(&d, &a.sheet, &a.sheet, keys, "program"), 0);
 	r = fl_diff_sheet(d)->result;
-	assert_int_equal(r->n_columns, 4);
-	assert_string_equal(r->columns[3].name, "program");
+	assert_int_equal(r->n_columns, 7);
+	assert_string_equal(r->columns[6].name, "program");
 	expect(r->cells, NONE, NONE, NONE);	/* how often is not known */
+	expect(r->cells + 3, 50, 50, 0);
 	fl_diff_free(d);
 	fl_sheet_free(&a.sheet);
 }

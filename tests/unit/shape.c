@@ -198,8 +198,8 @@ static const struct {
 	  "END data_behind_jump" },
 	{ "data_and_switch", FLE_DATA, "BEGIN data_and_switch\nFILL\njmp *%rax\n.byte 6,6\n"
 	  "1:ret\nEND data_and_switch" },
-	{ "torn", FLE_TORN, "BEGIN torn\nFILL\njne 1f+1\n1:mov $0x90909090,%eax\nret\n"
-	  "END torn" },
+	{ "torn", FLE_TORN, "BEGIN torn\ntest %eax,%eax\nFILL\njne 1f+1\n"
+	  "1:mov $0x90909090,%eax\nret\nEND torn" },
 	{ "torn_unreached", 0, "BEGIN torn_unreached\nFILL\njmp 2f\n1:jmp 2f+1\n"
 	  "2:mov $0x90909090,%eax\nret\nEND torn_unreached" },
 	{ "runs_on", FLE_RUNSON, "BEGIN runs_on\nFILL\nmov $1,%eax\nEND runs_on" },
@@ -208,10 +208,12 @@ static const struct {
 	{ "is_run_into", 0, "" },
 	{ "runs_far", 0, "BEGIN runs_far\ncmp %rsi,%rdi\njb plain@PLT\nEND runs_far\n"
 	  "FILL\nFILL\nFILL\nFILL\nBEGIN is_far\nFILL\nret\nEND is_far" },
-	{ "runs_into_data", FLE_RUNSON, "BEGIN runs_into_data\nFILL\njb plain@PLT\n"
-	  "END runs_into_data\n.byte 0x90,0\nBEGIN behind_data\nFILL\nret\nEND behind_data" },
-	{ "runs_into_flags", FLE_FLAGS, "BEGIN runs_into_flags\nFILL\njb plain@PLT\n"
-	  "END runs_into_flags\nBEGIN takes_more\nadc $0,%rax\nFILL\nret\nEND takes_more" },
+	{ "runs_into_data", FLE_RUNSON, "BEGIN runs_into_data\ntest %eax,%eax\nFILL\n"
+	  "jb plain@PLT\nEND runs_into_data\n.byte 0x90,0\nBEGIN behind_data\nFILL\nret\n"
+	  "END behind_data" },
+	{ "runs_into_flags", FLE_FLAGS, "BEGIN runs_into_flags\ntest %eax,%eax\nFILL\n"
+	  "jb plain@PLT\nEND runs_into_flags\n"
+	  "BEGIN takes_more\nadc $0,%rax\nFILL\nret\nEND takes_more" },
 	{ "runs_shortly", FLE_RUNSON, "BEGIN runs_shortly\ntest %edi,%edi\njb .Lshort\n"
 	  "END runs_shortly\n.set .Lshort,behind_short\n"
 	  "BEGIN behind_short\nFILL\nret\nEND behind_short" },
@@ -309,11 +311,11 @@ static const struct {
 };
 
 /* No symbol, no frame, jumped to by one: its tables say that it is called. */
-static const char hidden[] = "BEGIN hides_part\nFILL\njne .Lhidden\n.Lback_in:\nFILL\nret\n"
-	"END hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\nFILL\njmp .Lback_in\n"
-	".cfi_endproc\n.p2align 4\n"
-	"BEGIN splits_off\nFILL\njne .Lsplit\nFILL\nret\nEND splits_off\n.p2align 4\nnop\n"
-	".Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n";
+static const char hidden[] = "BEGIN hides_part\ntest %eax,%eax\nFILL\njne .Lhidden\n"
+	".Lback_in:\nFILL\nret\nEND hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\n"
+	"FILL\njmp .Lback_in\n.cfi_endproc\n.p2align 4\n"
+	"BEGIN splits_off\ntest %eax,%eax\nFILL\njne .Lsplit\nFILL\nret\nEND splits_off\n"
+	".p2align 4\nnop\n.Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n";
 
 /* So is what one tail call alone leads to; it is laid out as functions are. */
 static const char alone[] = "BEGIN tails_once\nFILL\njmp .Lalone\nEND tails_once\nnop\n"
