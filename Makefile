@@ -134,7 +134,7 @@ $(BUILD)/reader/%.o: src/%.S config.mk
 $(BUILD)/reader/report/to-flame.o: src/report/flame.js
 
 # What knows where it will be installed is made again when that changes.
-$(BUILD)/reader/session/launch.o $(BUILD)/flick.pc: $(BUILD)/places
+$(BUILD)/reader/process/launch.o $(BUILD)/flick.pc: $(BUILD)/places
 $(BUILD)/places: always
 	@mkdir -p $(@D)
 	@echo '$(PREFIX) $(LIBDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR)' >$@
