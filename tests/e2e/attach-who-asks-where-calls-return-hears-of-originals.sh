@@ -19,8 +19,12 @@ for flags in "-O2" "-O2 -no-pie" "-O1 -Wl,-z,now"; do
 	for when in early late; do
 		label="$flags, $when:"
 		begin $when
-		attach -a counts
+		rm -rf "$data"
+		"$FLICK" record -p $pid -d 0.8 -a counts -o "$data" 2>"$err" 8<&- &
+		recorder=$!
+		sleep 0.5		# if it is not there yet, the others tell
 		kill -USR1 $pid
+		wait $recorder || fail "$label record -p: status $?"
 		attach -a counts
 		turns counts
 		attach --all
