@@ -165,29 +165,31 @@ static bool led_there(const struct fl_module *m, const struct fl_callee *f, uint
 {
 	bool is_unbound = now >= m->lo && now < m->hi;
 
-	return f->function && ((uintptr_t)f->function == now || (is_unbound && f->is_needed));
+	return f->function && ((uintptr_t)f->function == now ||
+			       (is_unbound && fl_obj_needs(m->lo, f->function)));
 }
 
-/* Words that lead to any other unwinder stay, so what follows ours is known for all. */
+/* Words that lead to any other unwinder stay, so what follows ours is known for all. With the
+ * loader's lock. */
 static uintptr_t lead_asker(const struct fl_module *m, const char *name, uintptr_t now)
 {
+	bool is_c = !__builtin_strcmp(name, "backtrace");
 	struct unwinder u;
 	struct fl_callee f;
 
-	if (!__builtin_strcmp(name, "backtrace")) {
-		fl_obj_callee(&f, name, NULL, m->lo);
-		if (f.function != fl_obj_c_function(name) || !led_there(m, &f, now))
-			return 0;
-		store_relaxed(&next, (backtrace_function *)f.function);
-		return (uintptr_t)trace_back;
-	}
-	if (__builtin_strcmp(name, "_Unwind_Backtrace"))
+	if (!is_c && __builtin_strcmp(name, "_Unwind_Backtrace"))
 		return 0;
 	fl_obj_callee(&f, name, NULL, m->lo);
-	if (!f.is_of_libgcc || !led_there(m, &f, now))
+	if (!led_there(m, &f, now) || (!is_c && !f.is_of_libgcc))
 		return 0;
-	find_unwinder(&u, NULL, (void *)m->lo);
-	return u.set ? (uintptr_t)walk_frames : 0;
+	if (!is_c) {
+		find_unwinder(&u, NULL, (void *)m->lo);
+		return u.set ? (uintptr_t)walk_frames : 0;
+	}
+	if (f.function != fl_obj_c_function(name))
+		return 0;
+	store_relaxed(&next, (backtrace_function *)f.function);
+	return (uintptr_t)trace_back;
 }
 
 __attribute__((constructor)) static void on_load(void)

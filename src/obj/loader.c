@@ -119,6 +119,19 @@ static const char *soname_of(const struct link_map *m)
 	return fl_base_name(m->l_name);
 }
 
+static bool needs(const struct link_map *caller, const struct link_map *m)
+{
+	return caller && tells_name(caller, DT_NEEDED, soname_of(m));
+}
+
+bool fl_obj_needs(uintptr_t caller, const void *function)
+{
+	const struct link_map *all = fl_obj_loader()->r_map;
+	const struct link_map *m = map_around(all, (uintptr_t)function);
+
+	return m && needs(map_around(all, caller), m);
+}
+
 /* Modules up to this one are never unloaded, and each name leads to the first of these that has
  * it. W fl_obj_note_start(). */
 static const struct link_map *last_at_start;
@@ -169,20 +182,15 @@ static void find_since(struct follower *c, const struct link_map *first)
 	struct follower other = *c;
 
 	for (const struct link_map *m = last_at_start->l_next; m; m = m->l_next)
-		if (offers(&other, m) && (!c->in || (caller &&
-				tells_name(caller, DT_NEEDED, soname_of(m)))))
+		if (offers(&other, m) && (!c->in || needs(caller, m)))
 			*c = other;
 }
 
 static void tell_callee(struct fl_callee *to, const struct follower *c)
 {
-	const struct link_map *caller = map_around(fl_obj_loader()->r_map, c->caller);
-
 	*to = (struct fl_callee){ .function = c->function };
-	if (!c->in)
-		return;
-	to->is_of_libgcc = tells_name(c->in, DT_SONAME, "libgcc_s.so.");
-	to->is_needed = caller && tells_name(caller, DT_NEEDED, soname_of(c->in));
+	if (c->in)
+		to->is_of_libgcc = tells_name(c->in, DT_SONAME, "libgcc_s.so.");
 }
 
 struct late_follower {

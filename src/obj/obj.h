@@ -123,9 +123,10 @@ struct fl_callee {
 	void *function;			/* NULL: there is none */
 	bool stays;			/* all callers call this one, for ever */
 	bool is_of_libgcc;
-	bool is_needed;			/* its module, by the one that `caller` is in */
 };
 void fl_obj_callee(struct fl_callee *, const char *name, const void *own, uintptr_t caller);
+/* Does the module of code at `caller` name the function's as needed? With the loader's lock. */
+bool fl_obj_needs(uintptr_t caller, const void *function);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 /* READER: copy a file that others may write (read.c). SYMBOLS: only headers and symbols, into

@@ -94,11 +94,18 @@ static int check_there(const struct fl_attached *a)
 	return 0;
 }
 
+/* As /proc has it: R, S, T and others; 0: it is gone. */
+static char process_state(const struct fl_attached *a)
+{
+	char text[128] = "";
+
+	read_status(a->pid, "State", text);
+	return *text;
+}
+
 bool fl_attach_is_stopped(const struct fl_attached *a)
 {
-	char state[128] = "";
-
-	return read_status(a->pid, "State", state) && *state == 'T';
+	return process_state(a) == 'T';
 }
 
 /* A debugger stays. But where the reader of an earlier recording was killed, a tracer holds all
@@ -115,39 +122,35 @@ static long await_tracer(const struct fl_attached *a)
 	return tracer;
 }
 
-static bool is_zombie(const struct fl_attached *a)
+static bool is_zombie(char state)
 {
-	char state[128] = "";
-
-	read_status(a->pid, "State", state);
-	return *state == 'Z' || *state == 'X';
+	return state == 'Z' || state == 'X';
 }
 
 /* Its first thread was a zombie. Another one may be there, or, behind an exec, be the first one
  * by now. */
 static bool lives_on(const struct fl_attached *a)
 {
-	return fl_os_thread_count(a->pid) > 1 || (!is_zombie(a) && !kill(a->pid, 0));
+	return fl_os_thread_count(a->pid) > 1 ||
+	       (!is_zombie(process_state(a)) && !kill(a->pid, 0));
 }
 
 static int check_state(const struct fl_attached *a)
 {
-	char state[128] = "";
 	long tracer = await_tracer(a);
-	bool is = is_zombie(a);
+	char state = process_state(a);
 
-	read_status(a->pid, "State", state);
-	if (is && lives_on(a))
+	if (is_zombie(state) && lives_on(a))
 		fl_say("process %d becomes another program just now (exec; then try again), or "
 		       "its main thread has ended: the kernel shows nothing of such a one",
 		       a->pid);
-	else if (is)
+	else if (is_zombie(state))
 		fl_say("process %d has ended; only its parent has not heard of it yet",
 		       a->pid);
 	else if (tracer)
 		fl_say("process %d is traced by process %ld (a debugger? strace?), and nobody "
 		       "can be traced by two: end that first", a->pid, tracer);
-	else if (*state == 'T')
+	else if (state == 'T')
 		fl_say("process %d is stopped; `kill -CONT %d` lets it go on", a->pid,
 		       a->pid);
 	else
