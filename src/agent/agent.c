@@ -536,19 +536,11 @@ static int follow_earlier(void)
 					   __ATOMIC_RELAXED) ? take_over() : 0;
 }
 
-static int enter(const char *given)
+static int enter_alone(const char *given)
 {
 	uint64_t mapped;
-	int err = follow_earlier();
+	int err = fl_shm_attach(given, &shm, &mapped);
 
-	if (err)
-		return err;
-	/* (F) pairs with (E) */
-	if (load_acquire(&is_recorded) && fl_agent_director() == &recorder)
-		return load_relaxed(&second) ? FLE_TWO : fl_joint_attach(given, shm);
-	if (is_recorded || fl_owner)
-		return is_recorded ? FLE_RECORDED : FLE_OPEN;
-	err = fl_shm_attach(given, &shm, &mapped);
 	if (err)
 		return err;
 	session = &shm->session[0];
@@ -564,6 +556,29 @@ static int enter(const char *given)
 	is_recorded = false;
 	is_attached = false;
 	return err;
+}
+
+/* FLE_RECORDED: also where the reader of the recorder that is there has died meanwhile. */
+static int enter_once(const char *given)
+{
+	int err = follow_earlier();
+
+	if (err)
+		return err;
+	/* (F) pairs with (E) */
+	if (load_acquire(&is_recorded) && fl_agent_director() == &recorder)
+		return load_relaxed(&second) ? FLE_TWO : fl_joint_attach(given, shm);
+	if (is_recorded || fl_owner)
+		return is_recorded ? FLE_RECORDED : FLE_OPEN;
+	return enter_alone(given);
+}
+
+static int enter(const char *given)
+{
+	int err = enter_once(given);
+
+	return err == FLE_RECORDED && load_relaxed(&is_orphan) && !load_relaxed(&second) ?
+	       enter_once(given) : err;
 }
 
 /* Recorders take turns, but a recorder that is killed gives its turn away while the thread that

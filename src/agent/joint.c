@@ -90,7 +90,7 @@ int fl_joint_attach(const char *given, struct fl_region *first)
 	if (!err)
 		err = fl_agent_join_second(&joint);
 	if (err)
-		fl_other_close();
+		fl_other_undo(m);
 	else
 		store_release(&there, m);		/* (A) pairs with (B) */
 	FL_POINT("joint.there");

@@ -801,6 +801,8 @@ bool fl_channel_reader_lives(void);
 int fl_other_open(const char *given, struct fl_region **m);
 /* Threads of this process no longer enqueue there. */
 void fl_other_close(void);
+/* The same before any thread has enqueued there: this process takes in the region again. */
+void fl_other_undo(struct fl_region *m);
 /* Show the second recorder what the first one has been shown: modules, glue, bodies, and sites
  * [from, n), which are in `sites`. */
 void fl_other_show(const struct fl_shm_site *sites, uint32_t from, uint32_t n);

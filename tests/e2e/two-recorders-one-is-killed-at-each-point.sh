@@ -129,11 +129,11 @@ for point in $going; do
 	read -r done_ <&9
 	after_a_second 2063
 done
-for point in $coming; do
-	label="the first one at $point"
+# first_dies POINT	the second one, which comes, goes on alone
+first_dies() {
 	start -a counts -P b -P c
 	step c 10
-	echo "$point $recorder" >"$FLICK_KILL_OTHER"
+	echo "$1 $recorder" >"$FLICK_KILL_OTHER"
 	comes
 	until_ is_killed
 	wait $recorder 2>/dev/null
@@ -146,7 +146,17 @@ for point in $coming; do
 	step c 5
 	say quit >&8
 	exec 8>&- 9<&-
+}
+
+for point in $coming; do
+	label="the first one at $point"
+	first_dies $point
 done
+# What watches sees that the first one is dead before the second one has joined.
+label="the first one at joint.opened, seen at once"
+export FLICK_LATE_AT=joint.opened
+first_dies joint.opened
+unset FLICK_LATE_AT
 for point in $going; do
 	label="the first one at $point"
 	both_are_in
