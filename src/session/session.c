@@ -257,6 +257,7 @@ static void drain(struct fl_session *s)
 
 	if (s->o->seconds > 0 && !s->attached)
 		due = s->start_ns + (uint64_t)(s->o->seconds * 1e9);
+	look_at_memory(s);
 	while (!gone && !s->is_left) {
 		bool some = false;		/* there was something to take */
 

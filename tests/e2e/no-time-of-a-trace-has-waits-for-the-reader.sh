@@ -78,6 +78,13 @@ replayed_time() {	# OPTIONS
 	run "$FLICK" replay -F burn -D 1 "$@" "$data"
 	awk '/burn\(\);/ { print $1 * ($2 == "us" ? 1e3 : $2 == "ms" ? 1e6 : 1e9) }' "$out"
 }
+# Slices nest, so their clock may not go back, as the report's does where it takes out more than
+# has passed.
+is_as_dumped() {	# TIME
+	awk -v t="$1" -v r="$reported" 'BEGIN { exit !(t >= r * 0.99) }' ||
+		fail "$label burn took $1 ns; report has $reported"
+	is_without_waits "$1"
+}
 chrome_time() {		# OPTIONS
 	run "$FLICK" dump --format=chrome "$@" "$data"
 	sed -n '/"name":"burn"/s/.*"dur":\([0-9]*\)\.\([0-9]*\).*/\1\2/p' "$out"
@@ -96,10 +103,12 @@ reported=$(reported_time)
 is_without_waits "$reported"
 is_as_passed "$(reported_time --raw)"
 for how in reported_time replayed_time chrome_time folded_time; do
+	is_told=is_as_reported
+	[ $how != chrome_time ] || is_told=is_as_dumped
 	label="a part, $how:"
-	is_as_reported "$($how -r 0s~)"
+	$is_told "$($how -r 0s~)"
 	label="a trace, $how:"
-	is_as_reported "$($how)"
+	$is_told "$($how)"
 	label="--raw, $how:"
 	is_as_passed "$($how --raw)"
 done
@@ -111,5 +120,5 @@ for last in 1ms 100s; do
 		"$err")
 	is_without_waits "$reported"
 	is_as_reported "$(replayed_time)"
-	is_as_reported "$(chrome_time)"
+	is_as_dumped "$(chrome_time)"
 done
