@@ -469,6 +469,15 @@ static struct fl_os_spare spare_cpus(void)
 	return (struct fl_os_spare){ .n = own - 1 };
 }
 
+/* The program's first thread may have had a slot for what the agent did in it. */
+static void note_own_work(void)
+{
+	struct fl_slot *own = fl_channel_own_slot();
+
+	if (own)
+		store_relaxed(&own->begun_tsc, fl_arch_ticks());
+}
+
 static void direct(void)
 {
 	const uint64_t before = fl_os_cpu_ns(0);
@@ -482,6 +491,7 @@ static void direct(void)
 	recorder_found(from, FL_RUNNING);
 	fl_os_spare = (struct fl_os_spare){ 0 };
 	fl_channel_armed(fl_os_cpu_ns(0) - before);
+	note_own_work();
 	if (session->windows.rate)
 		fl_windows_begin();
 }

@@ -22,7 +22,7 @@
  * kernel marks the robust mutex `reader` (FUTEX_OWNER_DIED); no descriptor stays open.
  */
 #define FL_SHM_MAGIC 0x316b63696c66ull	/* "flick1" */
-#define FL_SHM_VERSION 25
+#define FL_SHM_VERSION 26
 #define FL_SHM_ENV "FLICK_SHM"		/* /proc/PID/fd/N:INODE, for the target */
 #define FL_MAX_SITES (1u << FLICK_PROBE_BITS)
 #define FL_MAX_SLOTS 16384		/* bits of fl_shm_session.fresh[] */
@@ -613,6 +613,7 @@ struct fl_slot {
 	uint32_t heeded;		/* by its process when it began, see struct fl_seldom */
 	/* Calls that look what is in force, and that have looked; W thread, R change.c */
 	uint32_t inside, passed;
+	uint64_t claimed_tsc, begun_tsc; /* begun: the agent's work in it was done. W thread */
 
 	alignas(64) pthread_mutex_t owner;	/* robust; held while the thread lives */
 };
@@ -874,8 +875,7 @@ struct fl_thread {
 	uint32_t program;		/* 1 + its row, of a process tree; 0: not known */
 	char name[16];
 	bool ended;
-	uint64_t from_ns, to_ns;	/* monotonic clock: when the reader saw the thread
-					 * first, and when it saw the end */
+	uint64_t claimed_tsc, begun_tsc, to_ns;	/* as in its slot; when its end was seen */
 	uint64_t produced;		/* delivered + lost + filtered, always */
 	uint64_t delivered;
 	uint64_t filtered;

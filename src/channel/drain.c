@@ -289,7 +289,6 @@ static bool adopt(struct fl_reader *r, uint32_t number)
 	t->pid = load_relaxed(&process_of(r, &r->lives[r->n_lives])->pid);
 	t->image = r->lives[r->n_lives].image;
 	t->program = program_now(r, &r->lives[r->n_lives]);
-	t->from_ns = fl_os_monotonic_ns();
 	memcpy(t->name, s->name, sizeof(t->name) - 1);
 	fl_os_thread_name_of(t->pid, t->tid, t->name);
 	refresh(t, s->ring[0].lost);
@@ -765,6 +764,8 @@ static void end_life(struct fl_reader *r, struct life *l)
 	forget_counted(r, l);
 	refresh(t, l->ring->lost);
 	t->ended = true;
+	t->claimed_tsc = load_relaxed(&l->slot->claimed_tsc);
+	t->begun_tsc = load_relaxed(&l->slot->begun_tsc);
 	t->to_ns = fl_os_monotonic_ns();
 	if (r->sink.thread_end)
 		r->sink.thread_end(r->sink.arg, thread_number(r, l), l->alive);

@@ -65,7 +65,8 @@ static bool is(const char *a, const char *b)
 /* Why a number in a result of flick's own is not known. */
 static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const char *name)
 {
-	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE;
+	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE ||
+			      cell_of(s, row, "p50_ns") != FLICK_NONE;
 
 	if (is(s->name, "programs") || is(s->name, "program_functions"))
 		return KNOWN;
@@ -81,7 +82,7 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 		return PART_TOTAL;
 	if (is(name, "total_ns") && cell_of(s, row, "sum_ns") != FLICK_NONE)
 		return RECURSES;
-	if (is(name, "total_ns") || is(name, "sum_ns"))
+	if (is(name, "total_ns") || is(name, "sum_ns") || is(name, "avg_ns"))
 		return s->bare ? BARE : IMPOSSIBLE;
 	return is(name, "self_ns") ? NO_SELF : UNTIMED;
 }

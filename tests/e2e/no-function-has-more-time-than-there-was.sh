@@ -80,3 +80,17 @@ told=$(sql "select coalesce(max(total_ns), 'none') from latency t
 	join functions f on f.id = t.function join modules m on m.id = f.module
 	where f.name = 'first_are_long' and m.path like '%/first'")
 [ "$told" = none ] || [ "$told" -lt 700000000 ] || fail "a total of $told ns, of four of 0.1 s"
+
+# Its agent works for longer than the program runs, and that is no time that there was. Nor is an
+# average shown by which the calls would have taken longer.
+if [ -x /usr/bin/python3 ]; then
+	label="a short run of a large program:"
+	record -- /usr/bin/python3 -S -c 'x = {}
+for i in range(300000): x[i] = str(i)'
+	succeeded
+	whole=$(sql "select max(total_ns) from $(rows latency) where calls = 1")
+	bad=$(sql "select name, calls, total_ns, avg_ns from $(rows latency) where
+		max(coalesce(total_ns, 0), iif(coalesce(sum_ns, total_ns) is null,
+		coalesce(avg_ns * calls, 0), 0)) > 1.25 * $whole")
+	[ -z "$bad" ] || fail "$label the whole took $whole ns: $bad"
+fi

@@ -80,8 +80,8 @@ awk -v was="$(last)" -v is="$(last --raw)" 'BEGIN { exit !(is >= was + 500000) }
 label="samples:"
 record -- "$work/tiny"
 succeeded
-emulated times || more latency avg_ns leaf 3
-[ "$(shown latency sum_ns leaf)" = "$(shown latency sum_ns leaf --raw)" ] ||
+emulated times || more latency avg_ns caller 3
+[ "$(shown latency sum_ns caller)" = "$(shown latency sum_ns caller --raw)" ] ||
 	fail "$label calls that were not timed had no probes"
 
 label="no times:"

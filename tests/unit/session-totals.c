@@ -76,6 +76,60 @@ static void where_it_tells_nothing_there_is_no_total(void **unused)
 	assert_true(total_with(SUM, 900000001) == FLICK_NONE);	/* it calls itself */
 }
 
+/* Nor an average, by which the calls would have taken more than samples allow. */
+static void what_is_refuted_has_no_average(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[P50] = 340;
+	fill(row);
+	assert_true(row[AVG] == FLICK_NONE && row[ERROR] == FLICK_NONE);
+	assert_int_equal(row[P50], 340);
+}
+
+/* Too few for times of their own. */
+static void few_samples_refute(void **unused)
+{
+	static struct fl_session s;
+	struct fl_profile p = { .s = &s, .n_cut = 300, .refutes = true };
+	uint64_t row[N];
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	fl_totals_refute(&rows, &p);
+	assert_true(row[TOTAL] == FLICK_NONE && row[SUM] == FLICK_NONE);
+	assert_true(row[AVG] == FLICK_NONE);
+	memcpy(row, held_up, sizeof(row));
+	row[TOTAL] = row[SUM] = 290000000;
+	fl_totals_refute(&rows, &p);
+	assert_int_equal(row[TOTAL], 290000000);
+	assert_int_equal(row[AVG], 900);
+}
+
+/* 900 ms of calls in a life of half a second; of calls in one another it may be. */
+static void an_average_is_within_the_time_there_was(void **unused)
+{
+	static struct fl_session s;
+	struct fl_profile p = { .s = &s, .lives.all.all_ns = 500000000 };
+	uint64_t row[N];
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[TOTAL] = FLICK_NONE;
+	fl_totals_drop(&rows, &p);
+	assert_int_equal(row[AVG], 900);
+	row[SUM] = FLICK_NONE;
+	fl_totals_drop(&rows, &p);
+	assert_true(row[AVG] == FLICK_NONE && row[ERROR] == FLICK_NONE);
+	row[AVG] = 400;
+	fl_totals_drop(&rows, &p);
+	assert_int_equal(row[AVG], 400);
+}
+
 static void what_samples_allow_stays(void **unused)
 {
 	uint64_t row[N];
@@ -107,6 +161,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_median_tells),
 		cmocka_unit_test(where_it_tells_nothing_there_is_no_total),
+		cmocka_unit_test(what_is_refuted_has_no_average),
+		cmocka_unit_test(few_samples_refute),
+		cmocka_unit_test(an_average_is_within_the_time_there_was),
 		cmocka_unit_test(what_samples_allow_stays),
 		cmocka_unit_test(what_was_switched_has_no_total_of_timed_calls),
 	};

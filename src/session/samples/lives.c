@@ -1,8 +1,9 @@
 /*
  * lives.c - how long threads were there, and who called what.
  *
- * Hides that a thread is seen a little late, and that one that lived for a moment only may be
- * seen when it has gone. Counts tell which thread called a function (budget/called.c).
+ * Hides that a thread's life begins when the thread itself says so, and that its end is seen a
+ * little late. Of a life is left out what is left out of calls: time in which
+ * the thread was preempted. Counts tell which thread called a function (budget/called.c).
  */
 #include <stdlib.h>
 
@@ -10,16 +11,28 @@
 #include "session/budget/budget.h"
 #include "session/samples/profile.h"
 
-/* A thread's life ends at `end` at the latest, and is no longer than the recording. */
-static struct fl_life life_of(struct fl_session *s, const struct fl_thread *t, uint64_t end,
-			      uint64_t late_ns)
+/* What the target writes may be any number: a time that begins behind its end is none. */
+static uint64_t time_between(const struct fl_session *s, uint32_t thread, uint64_t from,
+			     uint64_t to)
 {
-	uint64_t to = t->to_ns && t->to_ns < end ? t->to_ns : end, wall = end - s->go.wall_ns;
-	uint64_t lived = (to > t->from_ns ? to - t->from_ns : 0) + late_ns;
+	from = from > s->start_tsc ? from : s->start_tsc;
+	if (to > from && s->view.preempted)
+		to -= s->view.preempted(s->view.owner, thread, from, to);
+	return to > from ? (uint64_t)((double)(to - from) * s->view.ns_per_tick) : 0;
+}
+
+/* A thread's life ends at `end` at the latest. Samples are of flick's work in it, too. */
+static struct fl_life life_of(struct fl_session *s, const struct fl_thread *t, uint32_t number,
+			      uint64_t end)
+{
+	uint64_t to_ns = t->to_ns && t->to_ns < end ? t->to_ns : end;
+	uint64_t to = s->start_tsc +
+		      (uint64_t)((double)(to_ns - s->start_ns) / s->view.ns_per_tick);
+	uint64_t was = time_between(s, number, t->claimed_tsc, to);
 	uint64_t ran = s->sampler ? fl_sampler_ran_ns(s->sampler, t->tid) : 0;
 
-	lived = lived < wall ? lived : wall;
-	return (struct fl_life){ lived, lived > ran ? lived - ran : 0 };
+	return (struct fl_life){ time_between(s, number, t->begun_tsc, to),
+				 was > ran ? was - ran : 0 };
 }
 
 /* Bare processes, of which no thread is known, are taken to be as long as others. */
@@ -37,11 +50,8 @@ static void add_bare(struct fl_lives *l, const struct fl_region *shm)
 	}
 }
 
-/* Any one thread may have been seen late, by SEEN_LATE_NS. In sums over threads only the first
- * one was; all others are taken to be seen soon. */
 int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 {
-	enum { SEEN_LATE_NS = 100000000, SEEN_SOON_NS = 5000000 };
 	uint64_t end = s->gone_ns && !s->o->follow ? s->gone_ns : fl_os_monotonic_ns();
 	const struct fl_thread *t = fl_readers_threads(s, &l->n_threads);
 
@@ -54,9 +64,9 @@ int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 	if (!l->n_threads)
 		l->all.all_ns = l->all.waited_ns = end - s->go.wall_ns;
 	for (size_t i = 0; i < l->n_threads; i++) {
-		struct fl_life of = life_of(s, &t[i], end, i ? SEEN_SOON_NS : SEEN_LATE_NS);
+		struct fl_life of = life_of(s, &t[i], (uint32_t)i, end);
 
-		l->threads[i] = life_of(s, &t[i], end, SEEN_LATE_NS);
+		l->threads[i] = of;
 		l->all.all_ns += of.all_ns;
 		l->all.waited_ns += of.waited_ns;
 		l->programs[t[i].program].all_ns += of.all_ns;

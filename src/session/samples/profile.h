@@ -47,6 +47,7 @@ struct fl_profile {
 	uint32_t n_modules;
 	double longer;			/* then: so many times as long probes make a process */
 	struct fl_lives lives;
+	bool refutes;			/* samples are few: fl_totals_refute() */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_headers headers;
@@ -73,6 +74,10 @@ int fl_programs_fill(struct fl_session *, const struct fl_pc *, const struct fl_
 int fl_totals_gather(struct fl_profile *);
 /* Totals of latency that samples tell better than timed calls do. */
 void fl_totals_fill(struct flick_rows *, const struct fl_profile *);
+/* Samples are too few to tell totals, but not to refute some of timed calls. */
+void fl_totals_refute(struct flick_rows *, const struct fl_profile *);
+/* The average of timed calls, where by it all calls took more than the time there was. */
+void fl_totals_drop(struct flick_rows *, const struct fl_profile *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 

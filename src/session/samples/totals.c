@@ -303,7 +303,7 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	int sampled = fl_sheet_column(r, "sampled"), function = fl_sheet_column(r, "function");
 	double n = (double)(in.n + in.may), most;
 
-	if (!p->s->has_stacks || row[total] == FLICK_NONE || sampled < 0 ||
+	if (!(p->s->has_stacks || p->refutes) || row[total] == FLICK_NONE || sampled < 0 ||
 	    row[calls] <= row[sampled])
 		return false;
 	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() +
@@ -336,6 +336,47 @@ static void take_median(const struct flick_rows *r, uint64_t *row, struct stood 
 	row[avg] = row[p50];
 }
 
+static void forget_times(const struct flick_rows *r, uint64_t *row)
+{
+	static const char *const names[] = { "total_ns", "sum_ns", "avg_ns", "avg_error_ns" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		int c = fl_sheet_column(r, names[i]);
+
+		if (c >= 0)
+			row[c] = FLICK_NONE;
+	}
+}
+
+void fl_totals_refute(struct flick_rows *r, const struct fl_profile *p)
+{
+	int function = fl_sheet_column(r, "function");
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns;
+
+		if (stands_for_too_much(r, row, p, stood_in(p, row[function])))
+			forget_times(r, row);
+	}
+}
+
+void fl_totals_drop(struct flick_rows *r, const struct fl_profile *p)
+{
+	int function = fl_sheet_column(r, "function"), total = fl_sheet_column(r, "total_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), calls = fl_sheet_column(r, "calls");
+	int sum = fl_sheet_column(r, "sum_ns");
+
+	for (size_t i = 0; avg >= 0 && sum >= 0 && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns;
+		double most = (double)fl_lives_of_callers(&p->lives, row[function])->all_ns;
+
+		if (row[total] == FLICK_NONE && row[sum] == FLICK_NONE &&
+		    row[avg] != FLICK_NONE && row[calls] != FLICK_NONE &&
+		    (double)row[avg] * (double)row[calls] > most)
+			forget_times(r, row);
+	}
+}
+
 /* Where most processes had no probes, those with probes ran a little while, when all was cold
  * for the first time: their timed calls do not stand for others. Nor do those of a function
  * whose probes were on for a part of the time stand for the rest of it. There the total has
@@ -352,17 +393,20 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], n;
 		struct stood in = stood_in(p, f);
-		bool is_off = row[switched] || fl_bare_is_most(p, f), recurses;
+		bool is_off = row[switched] || fl_bare_is_most(p, f), recurses, is_refuted;
 		double nested;
 
 		if (!is_off)
 			take_median(r, row, in);
-		is_off |= stands_for_too_much(r, row, p, in);
+		is_refuted = stands_for_too_much(r, row, p, in);
+		is_off |= is_refuted;
 		recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 		n = !is_off ? samples_for(r, row, in) :
 		    in.n >= FEW && in.may <= in.n ? in.n : 0;
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
+		if (!n && is_refuted && !row[switched])
+			forget_times(r, row);
 		if (!n)
 			continue;
 		row[stacks] = n;
