@@ -8,7 +8,7 @@ need awk
 # Streams, a hot stack, and accesses across every second line.
 awk 'BEGIN {
 	srand(7)
-	for (i = 0; i < 400000; i++) {
+	for (i = 0; i < 150000; i++) {
 		if (i % 3 == 0)
 			printf " %s %x,8\n", i % 2 ? "L" : "S", 140737488000000 + int(rand() * 400)
 		else if (i % 3 == 1)
