@@ -82,7 +82,6 @@ void fl_other_undo(struct fl_region *m)
 	fl_other_close();
 	for (uint32_t i = 0; i < FL_PROCESS_INDEX; i++)
 		store_relaxed(&fl_shm_process_index(m)[i], 0);
-	*fl_shm_processes(m) = (struct fl_process){ .pid = 0 };
 	m->n_processes = m->n_images = 0;
 	m->tsc0 = m->mono0_ns = 0;
 }

@@ -71,6 +71,39 @@ run "$FLICK" report "$data"
 succeeded
 grep -Eq '^ +- .* first_are_long$' "$out" || fail "the report shows one"
 
+# A thread that came late was not there before.
+cat >"$work/late.c" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+__attribute__((noinline)) static void first_are_long(int us)
+{
+	if (us)
+		usleep(us);
+}
+static void *live(void *unused)
+{
+	for (int i = 0; i < 400; i++)
+		first_are_long(i < 10 ? 3000 : 0);
+	return unused;
+}
+int main(void)
+{
+	pthread_t t;
+
+	usleep(600000);
+	pthread_create(&t, NULL, live, NULL);
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+compile "$work/late" "$work/late.c" -O2 -pthread $sites
+target deny -O2
+run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/late"
+succeeded
+told=$(total first_are_long)
+[ "$told" = none ] || [ "$told" -lt 100000000 ] ||
+	fail "a total of $told ns, of a thread of some 40 ms that no samples tell of"
+
 # In a process tree: of four processes of that program, not of another one beside them.
 cp "$work/first" "$work/other"
 record --follow -- sh -c "$work/other 0 0 8 &
@@ -82,10 +115,12 @@ told=$(sql "select coalesce(max(total_ns), 'none') from latency t
 [ "$told" = none ] || [ "$told" -lt 700000000 ] || fail "a total of $told ns, of four of 0.1 s"
 
 # Its agent works for longer than the program runs, and that is no time that there was. Nor is an
-# average shown by which the calls would have taken longer.
-if [ -x /usr/bin/python3 ]; then
-	label="a short run of a large program:"
-	record -- /usr/bin/python3 -S -c 'x = {}
+# average shown by which the calls would have taken longer. With samples, and without.
+for way in "" "$work/deny perf"; do
+	[ -x /usr/bin/python3 ] || continue
+	label="a short run of a large program, $way:"
+	rm -rf "$data"
+	run $way "$FLICK" record -o "$data" -- /usr/bin/python3 -S -c 'x = {}
 for i in range(300000): x[i] = str(i)'
 	succeeded
 	whole=$(sql "select max(total_ns) from $(rows latency) where calls = 1")
@@ -93,4 +128,4 @@ for i in range(300000): x[i] = str(i)'
 		max(coalesce(total_ns, 0), iif(coalesce(sum_ns, total_ns) is null,
 		coalesce(avg_ns * calls, 0), 0)) > 1.25 * $whole")
 	[ -z "$bad" ] || fail "$label the whole took $whole ns: $bad"
-fi
+done
