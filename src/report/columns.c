@@ -53,15 +53,33 @@ static bool is_one_text(const struct flick_rows *r, size_t c)
 	return true;
 }
 
-/* Is the cell a total that is made not of the average but of samples of stacks, and of so
- * many that chance matters less? */
-static bool is_of_stacks(const struct fl_sheet *s, const uint64_t *cell, size_t column)
+/* Is the row's total made not of the average but of samples of stacks? Of so many that chance
+ * matters less, and of most that may have stood in its calls? Else the error is more than the
+ * average. */
+static bool is_of_stacks(const struct fl_sheet *s, const uint64_t *cell)
+{
+	int stacks = fl_sheet_column(s->result, "stack_samples");
+
+	return stacks >= 0 && cell[stacks] != FLICK_NONE;
+}
+
+static bool are_enough(const struct fl_sheet *s, const uint64_t *cell)
 {
 	enum { ENOUGH = 11 };
 	int stacks = fl_sheet_column(s->result, "stack_samples");
+	int error = fl_sheet_column(s->result, "avg_error_ns");
+	int average = fl_sheet_column(s->result, "avg_ns");
 
-	return stacks >= 0 && cell[stacks] != FLICK_NONE && cell[stacks] >= ENOUGH &&
-	       !strcmp(s->result->columns[column].name, "total_ns");
+	return cell[stacks] >= ENOUGH &&
+	       (error < 0 || average < 0 || cell[error] == FLICK_NONE ||
+		cell[average] == FLICK_NONE || cell[error] <= cell[average]);
+}
+
+bool fl_sheet_lacks_stacks(const struct fl_sheet *s, size_t row)
+{
+	const uint64_t *cell = s->result->cells + row * s->result->n_columns;
+
+	return is_of_stacks(s, cell) && !are_enough(s, cell);
 }
 
 /* May the cell, an average or made of one, be off by a third by chance? */
@@ -71,7 +89,8 @@ static bool is_scattered(const struct fl_sheet *s, const uint64_t *cell, size_t 
 	int error, average;
 
 	if (cell[column] == FLICK_NONE ||
-	    is_of_stacks(s, cell, column) ||
+	    (!strcmp(s->result->columns[column].name, "total_ns") && is_of_stacks(s, cell) &&
+	     are_enough(s, cell)) ||
 	    !is_in(s->result->columns[column].name, of_average, ARRAY_LEN(of_average)))
 		return false;
 	error = fl_sheet_column(s->result, "avg_error_ns");

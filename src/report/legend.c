@@ -8,9 +8,9 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, ROUGH, SCATTERED, PART, OPEN, STILL_OPEN, NO_PROBE, UNTIMED, CUT_OFF,
-	RECURSES, IMPOSSIBLE, BARE, PART_TOTAL, NO_TOTAL, NO_SELF, NO_CALLER, NO_PARENT,
-	NOT_TOLD, NO_CALLEES, NO_LINE, ONE_SIDE,
+	KNOWN, ESTIMATE, ROUGH, SCATTERED, FEW_STOOD, PART, OPEN, STILL_OPEN, NO_PROBE,
+	UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, BARE, PART_TOTAL, NO_TOTAL, NO_SELF, NO_CALLER,
+	NO_PARENT, NOT_TOLD, NO_CALLEES, NO_LINE, ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -23,6 +23,8 @@ static const char *const sentences[N_REASONS] = {
 	[SCATTERED] = "~  few of the calls that were timed took most of the time: by chance "
 		      "average and total may be off by a third or more (with a larger -K "
 		      "more are timed)",
+	[FEW_STOOD] = "~  few samples of the stack tell it, or many more may have stood in its "
+		      "calls: average and total may be off by a third or more",
 	[PART] = ">  flick ctl switched its probes meanwhile: calls and average are of a part "
 		 "of the time, total and self of all of it",
 	[OPEN] = ">  with calls that had not ended when their thread, or the recording, did: "
@@ -109,8 +111,9 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 	if (!is_share && fl_sheet_is_open(s, row, column))
 		return OPEN;
 	if (!is_share && fl_sheet_is_estimate(s, row, column))
-		return !is(name, "calls") ? SCATTERED :
-		       fl_sheet_is_rough(s, row, column) ? ROUGH : ESTIMATE;
+		return is(name, "calls") ?
+		       fl_sheet_is_rough(s, row, column) ? ROUGH : ESTIMATE :
+		       fl_sheet_lacks_stacks(s, row) ? FEW_STOOD : SCATTERED;
 	if ((is_share ? cell_of(s, row, name) :
 	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
 		return KNOWN;

@@ -25,6 +25,8 @@ bool fl_sheet_is_text(const struct flick_rows *, size_t column);
 /* Is the cell a number of calls of which not all were counted, or a time that few calls
  * make up most of? */
 bool fl_sheet_is_estimate(const struct fl_sheet *, size_t row, size_t column);
+/* Is the row's total of few samples of stacks, or may many more have stood in its calls? */
+bool fl_sheet_lacks_stacks(const struct fl_sheet *, size_t row);
 /* May such a number of calls be off by a quarter, if it is off by twice its standard error? */
 bool fl_sheet_is_rough(const struct fl_sheet *, size_t row, size_t column);
 /* Is the cell a number of calls that were told for a part of the time? */
@@ -40,7 +42,7 @@ bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
 /* Is the column 0, or not known, in all rows? */
 bool fl_sheet_is_nothing(const struct fl_sheet *, size_t column);
 /* Say what `-`, `~` and `>` in the shown columns mean, a line a reason. Returns how many. */
-enum { FL_LEGEND_MOST = 22 };
+enum { FL_LEGEND_MOST = 23 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
 /* Print a text cut to `most` columns (0: not cut), filled up with spaces to `width`. */
 void fl_print_padded(FILE *, const char *text, int width, size_t most);

@@ -75,6 +75,8 @@ static int tear_down(void **state)
 {
 	(void)state;
 	free(session.stacks.cells);
+	free(profile.told.of);
+	free(profile.lacking.of);
 	return 0;
 }
 
@@ -113,6 +115,17 @@ static int64_t in_itself(const char *way)
 static int64_t in_all(const char *way)
 {
 	return periods_in(way, "total_ns");
+}
+
+/* Periods that stood in calls of a function, by the tree; of these, below no known caller. */
+static uint64_t told_of(char function)
+{
+	return fl_profile_of(&profile.told, (uint64_t)(function - 'a'));
+}
+
+static uint64_t lacking_of(char function)
+{
+	return fl_profile_of(&profile.lacking, (uint64_t)(function - 'a'));
 }
 
 static void let_chain_of(const char *program, const char *places, enum fl_chain_end end,
@@ -193,6 +206,8 @@ static void who_calls_itself_stands_below_itself(void **state)
 	self[1] = 3;
 	make();
 	assert_int_equal(in_itself("abbb"), 3);
+	assert_int_equal(told_of('b'), 3);
+	assert_int_equal(profile.n_lacking, 0);
 }
 
 /* Nobody knows how often it did; what is not there is not made up. */
@@ -293,6 +308,11 @@ static void a_cut_chain_goes_on_where_all_ways_meet(void **state)
 	make();
 	assert_int_equal(in_itself("ab.df"), 100);
 	assert_int_equal(in_all("ab"), 111);
+	assert_int_equal(told_of('b'), 111);
+	assert_int_equal(told_of('c'), 1);
+	assert_int_equal(lacking_of('b'), 100);
+	assert_int_equal(lacking_of('c'), 0);
+	assert_int_equal(profile.n_lacking, 100);
 	assert_int_equal(session.stack_ends.completed, 0);
 	assert_int_equal(session.stack_ends.unknown, 1);
 }

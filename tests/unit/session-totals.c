@@ -1,7 +1,8 @@
 /*
  * unit/session-totals: an average of timed calls that samples refute, because one call of a
  * thousand was held up, gives way to the median, if samples allow it. Where the median is no
- * better there is no total.
+ * better there is no total. Where timed calls tell too little samples do, with those that lack
+ * the function and have it by what others tell.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,6 +157,61 @@ static void what_was_switched_has_no_total_of_timed_calls(void **unused)
 	assert_int_equal(row[AVG], 900);
 }
 
+/* A hundred calls of which one had nearly all the time and was not timed, as ten were: of 163
+ * samples that stood in them 60 have the function in their stacks, and others tell of 103. */
+static const uint64_t cut_off[N] = {
+	[CALLS] = 100, [TOTAL] = 2000000, [SUM] = 2000000, [AVG] = 20000, [P50] = 20000,
+	[SAMPLED] = 10, [ERROR] = 100, [STACKS] = FLICK_NONE,
+};
+
+static void fill_told(uint64_t row[N], uint64_t in_stacks, uint64_t told, uint64_t lacking)
+{
+	static struct fl_session s = { .has_stacks = true };
+	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .told = { &told, 1 },
+				.n_lacking = lacking };
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	fl_totals_fill(&rows, &p);
+}
+
+static void what_others_tell_is_in_the_total(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, cut_off, sizeof(row));
+	fill_told(row, 60, 163, 0);
+	assert_int_equal(row[STACKS], 163);
+	assert_in_range(row[TOTAL], 162000000, 163000000);
+	assert_int_equal(row[AVG], (row[TOTAL] + 50) / 100);
+	assert_true(row[ERROR] < row[AVG]);
+}
+
+/* Each call was timed: what others tell of it is not asked. */
+static void who_was_timed_whole_has_what_its_stacks_tell(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, cut_off, sizeof(row));
+	row[SAMPLED] = row[CALLS];
+	fill_told(row, 0, 163, 0);
+	assert_int_equal(row[TOTAL], 2000000);
+	assert_true(row[STACKS] == FLICK_NONE);
+}
+
+/* As many samples again may have stood in them: the total is marked. */
+static void what_nobody_tells_of_is_an_error(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, cut_off, sizeof(row));
+	fill_told(row, 60, 60, 120);
+	assert_int_equal(row[STACKS], 60);
+	assert_true(row[ERROR] > 2 * row[AVG]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +222,9 @@ int main(void)
 		cmocka_unit_test(an_average_is_within_the_time_there_was),
 		cmocka_unit_test(what_samples_allow_stays),
 		cmocka_unit_test(what_was_switched_has_no_total_of_timed_calls),
+		cmocka_unit_test(what_others_tell_is_in_the_total),
+		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
+		cmocka_unit_test(what_nobody_tells_of_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

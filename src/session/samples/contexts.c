@@ -292,6 +292,37 @@ static void make_tree(struct folded *d)
 	add_left(d);
 }
 
+/* The samples of a context are in each function above it once. */
+static void count_way(struct folded *d, uint32_t context)
+{
+	const struct fl_context *of = d->tree.of;
+	uint64_t periods = of[context - 1].ns / fl_sampler_period_ns();
+	struct fl_profile *p = d->p;
+	bool lacks = false;
+
+	for (uint32_t i = context; i; i = of[i - 1].above)
+		lacks |= of[i - 1].function == FLICK_NO_FUNCTION;
+	for (uint32_t i = context; i; i = of[i - 1].above) {
+		uint32_t f = of[i - 1].function;
+
+		if (f == FLICK_NO_FUNCTION || d->caller[f] == context)
+			continue;
+		d->caller[f] = context;
+		d->failed |= fl_profile_add(p, &p->told, f, periods) ||
+			     (lacks && fl_profile_add(p, &p->lacking, f, periods));
+	}
+	p->n_lacking += lacks ? periods : 0;
+}
+
+/* Programs are done: `caller` has the last context that was counted. */
+static void count_in_calls(struct folded *d)
+{
+	memset(d->caller, 0, d->p->s->functions.n * sizeof(*d->caller));
+	for (uint32_t i = 0; i < d->tree.n && !d->failed; i++)
+		if (d->tree.of[i].ns)
+			count_way(d, i + 1);
+}
+
 int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
 {
 	struct fl_session *s = p->s;
@@ -301,10 +332,11 @@ int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
 			 .left_taken = copy_samples(&p->taken) };
 	int err = -ENOMEM;
 
-	if (d.caller && d.left && d.left_taken)
+	d.failed = !d.caller || !d.left || !d.left_taken;
+	if (!d.failed)
 		make_tree(&d);
-	else
-		d.failed = true;
+	if (!d.failed)
+		count_in_calls(&d);
 	if (!d.failed)
 		err = fl_contexts_rows(&d.tree, &s->stacks);
 	fl_contexts_free(&d.tree);

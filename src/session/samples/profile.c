@@ -411,5 +411,7 @@ int fl_profile_fill(struct fl_session *s)
 	free(p.bare.of);
 	free(p.modules);
 	free(p.cut.of);
+	free(p.told.of);
+	free(p.lacking.of);
 	return err;
 }

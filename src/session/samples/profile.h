@@ -38,6 +38,10 @@ struct fl_profile {
 	uint32_t n_nested;
 	struct fl_profile_samples cut;	/* ... in chains that are cut and have no long call */
 	uint64_t n_cut;			/* all in such */
+	struct fl_profile_samples told;	/* that stood in calls, also where others tell who
+					 * called (contexts.c) */
+	struct fl_profile_samples lacking;	/* ... below no known caller */
+	uint64_t n_lacking;		/* all below none */
 	struct fl_bare_module {		/* samples in its functions; index: module (bare.c) */
 		double bare, probed;
 		double n_bare, n_armed;	/* processes, of a dear program or its library; or 0 */

@@ -224,9 +224,11 @@ int fl_totals_gather(struct fl_profile *p)
 /* ---- rows -------------------------------------------------------------------------- */
 
 /* Samples of a function: `n` stood in calls of it, and `may` others may have. `cut` is the part
- * of `n` in chains that end too early, as those of `may` do. */
+ * of `n` in chains that end too early, as those of `may` do. `told` is `n` or more, as the
+ * tree has it: with those of whose callers other samples tell. If its calls are long,
+ * `unsure` others may have stood in them. */
 struct stood {
-	uint64_t n, may, cut;
+	uint64_t n, may, cut, told, unsure;
 };
 
 static bool is_leaf(const struct fl_functions *r, uint64_t f)
@@ -240,6 +242,8 @@ static struct stood stood_in(const struct fl_profile *p, uint64_t f)
 	struct stood in = { .n = fl_profile_of(&p->calls, f),
 			    .cut = fl_profile_of(&p->cut, f) };
 
+	in.told = fl_profile_of(&p->told, f) > in.n ? fl_profile_of(&p->told, f) : in.n;
+	in.unsure = p->n_lacking - fl_profile_of(&p->lacking, f);
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
 	if (in.may < FEW || (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f)))
 		in.may = 0;
@@ -255,12 +259,20 @@ static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 	return sampled < 0 || row[sampled] >= MANY_TIMED;
 }
 
+static bool is_each_timed(const struct flick_rows *r, const uint64_t *row)
+{
+	int sampled = fl_sheet_column(r, "sampled"), calls = fl_sheet_column(r, "calls");
+
+	return sampled < 0 || row[sampled] >= row[calls];
+}
+
 /* How many samples tell a function's total; 0: its timed calls do. Samples tell the total of
  * - a function that has no other: it calls itself, has no probe, or is short and, by its few
  *   timed calls, took more than all there was. If many more samples may have stood in it, it
  *   has no total.
  * - a function whose timed calls were too short: its CPU time is part of its total, so samples
- *   exceed the total by chance only once in a thousand times.
+ *   exceed the total by chance only once in a thousand times. Where each call was timed, none
+ *   are asked that lack the function, and have it by what others tell.
  * - short calls, if chance has samples less far off than chance and the clock have timed calls.
  *   If many more samples may have stood there, and calls were timed longer than the clock makes
  *   them, these samples did, unless that is more than the total. `far` is less where next to
@@ -275,13 +287,13 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
 	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
-	uint64_t timed_off = LONGER_NS;
+	uint64_t timed_off = LONGER_NS, stood = is_each_timed(r, row) ? n : in.told;
 	double longer, far;
 
 	if (row[total] == FLICK_NONE)
 		return n >= FEW && in.may <= n && (!is_timed || recurses || is_short) ? n : 0;
-	if ((double)n * period - 3 * off > (double)row[total])
-		return n >= FEW ? n : 0;
+	if ((double)stood - 3 * sqrt((double)stood) > (double)row[total] / period)
+		return stood >= FEW ? stood : 0;
 	if (!n || !is_short)
 		return 0;
 	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
@@ -301,7 +313,7 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 {
 	int total = fl_sheet_column(r, "total_ns"), calls = fl_sheet_column(r, "calls");
 	int sampled = fl_sheet_column(r, "sampled"), function = fl_sheet_column(r, "function");
-	double n = (double)(in.n + in.may), most;
+	double n = fmax((double)(in.n + in.may), (double)in.told), most;
 
 	if (!(p->s->has_stacks || p->refutes) || row[total] == FLICK_NONE || sampled < 0 ||
 	    row[calls] <= row[sampled])
@@ -393,7 +405,8 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], n;
 		struct stood in = stood_in(p, f);
-		bool is_off = row[switched] || fl_bare_is_most(p, f), recurses, is_refuted;
+		bool is_off = row[switched] || fl_bare_is_most(p, f);
+		bool recurses, is_refuted, is_part;
 		double nested;
 
 		if (!is_off)
@@ -401,8 +414,9 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		is_refuted = stands_for_too_much(r, row, p, in);
 		is_off |= is_refuted;
 		recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
+		is_part = is_long(r, row) && (double)in.unsure > ROUGH * (double)in.told;
 		n = !is_off ? samples_for(r, row, in) :
-		    in.n >= FEW && in.may <= in.n ? in.n : 0;
+		    in.told >= FEW && in.may <= in.told ? in.told : 0;
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
 		if (!n && is_refuted && !row[switched])
@@ -422,5 +436,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		row[sum] = (uint64_t)((double)row[total] * nested);
 		row[avg] = (row[sum] + row[calls] / 2) / row[calls];
 		row[error] = (uint64_t)((double)row[avg] / sqrt((double)n));
+		if (is_part)			/* so many more may have stood in its calls */
+			row[error] = row[avg] + row[avg] * in.unsure / n;
 	}
 }
