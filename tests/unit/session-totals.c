@@ -164,11 +164,13 @@ static const uint64_t cut_off[N] = {
 	[SAMPLED] = 10, [ERROR] = 100, [STACKS] = FLICK_NONE,
 };
 
+static uint64_t waited_ns;
+
 static void fill_told(uint64_t row[N], uint64_t in_stacks, uint64_t told, uint64_t lacking)
 {
 	static struct fl_session s = { .has_stacks = true };
 	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .told = { &told, 1 },
-				.n_lacking = lacking };
+				.n_lacking = lacking, .lives.all.waited_ns = waited_ns };
 	struct flick_rows rows = { columns, N, row, 1 };
 
 	fl_totals_fill(&rows, &p);
@@ -212,6 +214,27 @@ static void what_nobody_tells_of_is_an_error(void **unused)
 	assert_true(row[ERROR] > 2 * row[AVG]);
 }
 
+/* By its timed calls it had more than all there was: long calls, too, have the CPU time of
+ * samples, if they can hardly have waited. */
+static void what_cannot_be_is_cpu_time_where_nobody_waits(void **unused)
+{
+	uint64_t row[N];
+
+	(void)unused;
+	memcpy(row, cut_off, sizeof(row));
+	row[TOTAL] = row[SUM] = FLICK_NONE;
+	fill_told(row, 60, 163, 0);
+	assert_int_equal(row[STACKS], 163);
+	memcpy(row, cut_off, sizeof(row));
+	row[TOTAL] = row[SUM] = FLICK_NONE;
+	waited_ns = 100000000;
+	fill_told(row, 60, 163, 0);
+	waited_ns = 0;
+	assert_true(row[TOTAL] == FLICK_NONE);
+	fill_told(row, 60, 163, 200);
+	assert_true(row[TOTAL] == FLICK_NONE);		/* 200 others may have stood in it */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +248,7 @@ int main(void)
 		cmocka_unit_test(what_others_tell_is_in_the_total),
 		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
+		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -223,12 +223,12 @@ int fl_totals_gather(struct fl_profile *p)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-/* Samples of a function: `n` stood in calls of it, and `may` others may have. `cut` is the part
- * of `n` in chains that end too early, as those of `may` do. `told` is `n` or more, as the
- * tree has it: with those of whose callers other samples tell. If its calls are long,
- * `unsure` others may have stood in them. */
+/* Samples of a function: `n` stood in calls of it, as the tree has it: with those of whose
+ * callers other samples tell. `may` others may have, as far as they have no long call; if its
+ * calls are long, `unsure` others. `cut` is the part of `n` in whose own chains the function
+ * is, and which end too early, as those of `may` do. Its callers did not run for so long. */
 struct stood {
-	uint64_t n, may, cut, told, unsure;
+	uint64_t n, may, cut, unsure, waited_ns;
 };
 
 static bool is_leaf(const struct fl_functions *r, uint64_t f)
@@ -237,14 +237,29 @@ static bool is_leaf(const struct fl_functions *r, uint64_t f)
 			  r->all[f].at);
 }
 
-static struct stood stood_in(const struct fl_profile *p, uint64_t f)
+static bool is_each_timed(const struct flick_rows *r, const uint64_t *row)
 {
-	struct stood in = { .n = fl_profile_of(&p->calls, f),
-			    .cut = fl_profile_of(&p->cut, f) };
+	int sampled = fl_sheet_column(r, "sampled"), calls = fl_sheet_column(r, "calls");
 
-	in.told = fl_profile_of(&p->told, f) > in.n ? fl_profile_of(&p->told, f) : in.n;
-	in.unsure = p->n_lacking - fl_profile_of(&p->lacking, f);
+	return sampled < 0 || row[sampled] >= row[calls];
+}
+
+/* Where each call was timed, samples that lack the function are asked nothing. */
+static struct stood stood_in(const struct fl_profile *p, const struct flick_rows *r,
+			     const uint64_t *row)
+{
+	uint64_t f = row[fl_sheet_column(r, "function")], told = fl_profile_of(&p->told, f);
+	struct stood in = { .n = fl_profile_of(&p->calls, f),
+			    .cut = fl_profile_of(&p->cut, f),
+			    .unsure = p->n_lacking - fl_profile_of(&p->lacking, f),
+			    .waited_ns = p->s->has_stacks ?
+				fl_lives_of_callers(&p->lives, f)->waited_ns : UINT64_MAX };
+
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
+	if (told > in.n && !is_each_timed(r, row)) {
+		in.may = in.may > told - in.n ? in.may - (told - in.n) : 0;
+		in.n = told;
+	}
 	if (in.may < FEW || (in.n && in.may > in.n / MANY && is_leaf(&p->s->functions, f)))
 		in.may = 0;
 	return in;
@@ -259,20 +274,20 @@ static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 	return sampled < 0 || row[sampled] >= MANY_TIMED;
 }
 
-static bool is_each_timed(const struct flick_rows *r, const uint64_t *row)
+/* Have calls, long ones, too, little more time than samples tell? */
+static bool is_cpu_time(struct stood in)
 {
-	int sampled = fl_sheet_column(r, "sampled"), calls = fl_sheet_column(r, "calls");
+	double period = (double)fl_sampler_period_ns();
 
-	return sampled < 0 || row[sampled] >= row[calls];
+	return in.unsure <= in.n && (double)in.waited_ns <= ROUGH * (double)in.n * period;
 }
 
 /* How many samples tell a function's total; 0: its timed calls do. Samples tell the total of
- * - a function that has no other: it calls itself, has no probe, or is short and, by its few
- *   timed calls, took more than all there was. If many more samples may have stood in it, it
- *   has no total.
+ * - a function that has no other: it calls itself, has no probe, or by its few timed calls took
+ *   more than all there was, and is short, or cannot have waited for long. If many more samples
+ *   may have stood in it, it has no total.
  * - a function whose timed calls were too short: its CPU time is part of its total, so samples
- *   exceed the total by chance only once in a thousand times. Where each call was timed, none
- *   are asked that lack the function, and have it by what others tell.
+ *   exceed the total by chance only once in a thousand times.
  * - short calls, if chance has samples less far off than chance and the clock have timed calls.
  *   If many more samples may have stood there, and calls were timed longer than the clock makes
  *   them, these samples did, unless that is more than the total. `far` is less where next to
@@ -287,13 +302,14 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
 	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
-	uint64_t timed_off = LONGER_NS, stood = is_each_timed(r, row) ? n : in.told;
+	uint64_t timed_off = LONGER_NS;
 	double longer, far;
 
 	if (row[total] == FLICK_NONE)
-		return n >= FEW && in.may <= n && (!is_timed || recurses || is_short) ? n : 0;
-	if ((double)stood - 3 * sqrt((double)stood) > (double)row[total] / period)
-		return stood >= FEW ? stood : 0;
+		return n >= FEW && in.may <= n &&
+		       (!is_timed || recurses || is_short || is_cpu_time(in)) ? n : 0;
+	if ((double)n * period - 3 * off > (double)row[total])
+		return n >= FEW ? n : 0;
 	if (!n || !is_short)
 		return 0;
 	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
@@ -312,14 +328,13 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 				const struct fl_profile *p, struct stood in)
 {
 	int total = fl_sheet_column(r, "total_ns"), calls = fl_sheet_column(r, "calls");
-	int sampled = fl_sheet_column(r, "sampled"), function = fl_sheet_column(r, "function");
-	double n = fmax((double)(in.n + in.may), (double)in.told), most;
+	int sampled = fl_sheet_column(r, "sampled");
+	double n = (double)(in.n + in.may), most;
 
 	if (!(p->s->has_stacks || p->refutes) || row[total] == FLICK_NONE || sampled < 0 ||
 	    row[calls] <= row[sampled])
 		return false;
-	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() +
-	       (double)fl_lives_of_callers(&p->lives, row[function])->waited_ns;
+	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() + (double)in.waited_ns;
 	return (double)row[total] > most;
 }
 
@@ -404,7 +419,7 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 
 	for (size_t i = 0; stacks >= 0 && i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns, f = row[function], n;
-		struct stood in = stood_in(p, f);
+		struct stood in = stood_in(p, r, row);
 		bool is_off = row[switched] || fl_bare_is_most(p, f);
 		bool recurses, is_refuted, is_part;
 		double nested;
@@ -414,9 +429,9 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		is_refuted = stands_for_too_much(r, row, p, in);
 		is_off |= is_refuted;
 		recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
-		is_part = is_long(r, row) && (double)in.unsure > ROUGH * (double)in.told;
+		is_part = is_long(r, row) && (double)in.unsure > ROUGH * (double)in.n;
 		n = !is_off ? samples_for(r, row, in) :
-		    in.told >= FEW && in.may <= in.told ? in.told : 0;
+		    in.n >= FEW && in.may <= in.n ? in.n : 0;
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
 		if (!n && is_refuted && !row[switched])
