@@ -235,6 +235,27 @@ static void what_cannot_be_is_cpu_time_where_nobody_waits(void **unused)
 	assert_true(row[TOTAL] == FLICK_NONE);		/* 200 others may have stood in it */
 }
 
+/* Without a probe, and in 60 samples; 61 that are cut may have stood in its calls, too. */
+static void who_may_be_above_many_has_no_total(void **unused)
+{
+	uint64_t row[N] = { [TOTAL] = FLICK_NONE, [SUM] = FLICK_NONE, [AVG] = FLICK_NONE,
+			    [CALLS] = FLICK_NONE, [P50] = FLICK_NONE, [STACKS] = FLICK_NONE };
+	struct fl_function of_no_file = { .module = 0 };
+	struct fl_session s = { .has_stacks = true, .functions.all = &of_no_file };
+	uint64_t in_stacks = 60;
+	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .n_cut = 61 };
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	(void)unused;
+	assert_int_equal(fl_symbols_open(&s.functions.symbols), 0);
+	fl_totals_fill(&rows, &p);
+	assert_true(row[TOTAL] == FLICK_NONE);
+	p.n_cut = 60;
+	fl_totals_fill(&rows, &p);
+	assert_int_equal(row[STACKS], 60);
+	fl_symbols_close(s.functions.symbols);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +269,7 @@ int main(void)
 		cmocka_unit_test(what_others_tell_is_in_the_total),
 		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
+		cmocka_unit_test(who_may_be_above_many_has_no_total),
 		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),
 	};
 
