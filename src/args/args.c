@@ -400,6 +400,11 @@ int fl_flush_output(void)
 	errno = 0;
 	if ((!fflush(stdout) && !failed) || fl_screen_has_quit())
 		return 0;
+	if (!errno) {				/* nothing was left: one byte more hears why */
+		clearerr(stdout);
+		putchar('\n');
+		fflush(stdout);
+	}
 	fl_say("cannot write the output: %s", strerror(errno ? errno : EIO));
 	clearerr(stdout);			/* that is said once */
 	return -1;

@@ -432,16 +432,19 @@ static bool show_key(struct fl_sheet *s, const char *key, size_t n)
 	return c >= 0 || all || is_word(key, n, "none");
 }
 
-/* The texts that were not asked for stand behind the columns that were. */
+/* The texts that were not asked for stand behind the columns that were. `+a,+b` is `+a,b`. */
 const char *fl_sheet_choose(struct fl_sheet *s, const char *keys)
 {
+	const bool also = *keys == '+';
+
 	s->n_shown = 0;
-	if (*keys == '+') {
+	if (also)
 		show_numbers(s);
-		keys++;
-	}
 	while (*keys) {
-		size_t n = strcspn(keys, ",");
+		size_t n;
+
+		keys += also && *keys == '+';
+		n = strcspn(keys, ",");
 
 		if (!show_key(s, keys, n))
 			return keys;

@@ -7,7 +7,7 @@ record -a latency --all -- "$work/recursion"
 succeeded
 for command in "report $data" "report --format=csv $data" \
 	"list $work/recursion" "count fib -- $work/recursion" \
-	"latency fib -- $work/recursion"; do
+	"latency fib -- $work/recursion" "record --help"; do
 	label="$command:"
 	"$FLICK" $command >/dev/full 2>"$err"
 	[ $? -eq 1 ] || fail "$label a full output is no failure"

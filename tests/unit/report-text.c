@@ -400,6 +400,7 @@ static void columns_are_those_asked_for(void **unused)
 	expect_fields("none", "", "function");
 	expect_fields("all", "", "calls,total_ns,self_ns,avg_ns,function");
 	expect_fields("+avg", "", "total_ns,self_ns,self%,calls,avg_ns,function");
+	expect_fields("+avg,+avg", "", "total_ns,self_ns,self%,calls,avg_ns,function");
 	expect_fields("calls", "total", "calls,total_ns,function");
 	expect_fields("calls,total", "total", "calls,total_ns,function");
 	assert_string_equal(fl_sheet_choose(&sheet, "total,p98,self"), "p98,self");
