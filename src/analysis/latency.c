@@ -21,7 +21,8 @@
  */
 struct row {
 	struct fl_sums sums;
-	uint64_t strays;		/* exits without a known start */
+	uint64_t strays;		/* exits without a known start, but for `left` ones */
+	uint64_t left;			/* calls that seemed to be left, and may end yet */
 	uint64_t given_up;		/* of samples: timed for a part, as if that were all */
 	double stands, stands_sum, stands_raw;	/* how many calls those in hist stand
 					 * for, their ticks, and with what probes took */
@@ -98,6 +99,7 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		return -ENOMEM;
 	row = &l->rows[call->function];
 	fl_sums_add(&row->sums, call);
+	row->left += call->how == FLICK_UNWOUND;
 	if (call->flags & FLICK_CALL_ALIVE) {
 		row->recurses |= row->open_in == call->thread + 1;
 		row->open_in = call->thread + 1;
@@ -123,15 +125,20 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 	return fl_hist_add(&row->hist, call->total, stands) ? 0 : -ENOMEM;
 }
 
+/* A call on a coroutine's stack may seem to be left when one ends that stands above it. Where
+ * its own end comes it is the same call, whose end is not known in either case. */
 static int stray(void *state, uint32_t thread, uint32_t function, void **root)
 {
 	struct latency *l = state;
 	int err = extend(l, l->view->n_functions);
+	struct row *row = err ? NULL : &l->rows[function];
 
 	(void)thread;
 	(void)root;
-	if (!err)
-		l->rows[function].strays++;
+	if (row && row->left)
+		row->left--;
+	else if (row)
+		row->strays++;
 	return err;
 }
 

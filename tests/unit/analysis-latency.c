@@ -51,6 +51,24 @@ static uint64_t cell(char f, const char *name)
 	return v;
 }
 
+/* b seems to be left when a ends, and goes on: one call, one end that is not known. c began
+ * before the recording did, and is none of its calls. */
+static void who_ends_after_it_seemed_left_is_one_unknown_call(void **unused)
+{
+	(void)unused;
+	enter('a', 100);
+	enter('b', 200);
+	leave('a', 100);
+	leave('b', 200);
+	leave('c', 100);
+	assert_int_equal(cell('b', "calls"), 1);
+	assert_int_equal(cell('b', "unknown"), 1);
+	assert_int_equal(cell('c', "calls"), 0);
+	assert_int_equal(cell('c', "unknown"), 1);
+	leave('b', 200);
+	assert_int_equal(cell('b', "unknown"), 2);
+}
+
 static void call_of(char f, uint64_t ticks)
 {
 	enter(f, 100);
@@ -261,6 +279,7 @@ int main(void)
 		T(a_bucket_has_what_lies_in_it),
 		T(a_power_of_two_is_one_of_ns),
 		T(a_tail_call_ends_its_caller),
+		T(who_ends_after_it_seemed_left_is_one_unknown_call),
 		T(an_exit_by_jump_ends_what_began_below),
 		T(anothers_exit_ends_no_sample),
 		T(what_probes_in_a_sample_took_is_taken_out),
