@@ -601,7 +601,8 @@ static int show(struct source *from, const struct wish *w)
 		puts("no function had a probe, and samples of the program's own code are too "
 		     "few to tell");
 	else
-		puts("no function with a probe was called");
+		puts(w->part.is_given ? "no function with a probe was called in that time" :
+					"no function with a probe was called");
 	return FL_EXIT_WELL;
 }
 

@@ -379,6 +379,7 @@ void fl_trigger_end(struct fl_session *s)
 {
 	struct fl_trigger *t = s->trigger;
 	uint64_t kept;
+	double us;
 
 	if (!t)
 		return;
@@ -389,9 +390,10 @@ void fl_trigger_end(struct fl_session *s)
 		return;
 	}
 	kept = fl_last_short(t->last);
-	fl_say("%s took %.3f ms, and what came before is kept: flick replay shows it",
-	       fl_functions_name(&s->functions, t->function),
-	       (double)t->took * s->view.ns_per_tick / 1e6);
+	us = (double)t->took * s->view.ns_per_tick / 1e3;
+	fl_say("%s took %.3f %s, and what came before is kept: flick replay shows it",
+	       fl_functions_name(&s->functions, t->function), us < 1000 ? us : us / 1000,
+	       us < 1000 ? "us" : "ms");
 	if (kept)
 		fl_say("there was memory for the last %.3f s of events only; --memory=MIB "
 		       "allows more, -P and -U record less", (double)kept *

@@ -44,6 +44,9 @@ part --time-range="$cut~"
 calls_are 'late 70 0;leaf 70 0;main 1 0;rest 1 0;'
 [ "$(awk '$1 == "rest" { print $4 }' "$work/part")" -ge 50000000 ] || fail "$label rest took less"
 label="nothing:"
+run "$FLICK" report -r 0~1ns "$data"
+succeeded
+grep -q 'was called in that time' "$out" || fail "it is not said that nothing was called then"
 part -r 0~1ns
 calls_are ''
 label="all:"

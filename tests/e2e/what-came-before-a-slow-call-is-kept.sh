@@ -35,6 +35,14 @@ grep -q 'slow took' "$err" || fail "$label it is not said"
 replay
 grep -q '|     early();' "$work/calls" || fail "$label of two seconds all is there"
 
+# A call of `work` takes some nanoseconds; under a microsecond, or some if it was held up.
+label="a short one:"
+fly --trigger 'work>1ns'
+succeeded
+grep -Eq 'work took ([0-9]{1,3}\.[0-9]{3} us|[0-9.]+ ms), and what came before is kept' "$err" ||
+	fail "$label it is not said"
+! grep -q 'took 0[.]0* ms' "$err" || fail "$label of no time"
+
 label="it does not:"
 fly --trigger 'slow>60s'
 succeeded
