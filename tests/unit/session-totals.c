@@ -189,6 +189,17 @@ static void what_others_tell_is_in_the_total(void **unused)
 	assert_true(row[ERROR] < row[AVG]);
 }
 
+static void what_has_no_probe_has_what_others_tell(void **unused)
+{
+	uint64_t row[N] = { [TOTAL] = FLICK_NONE, [SUM] = FLICK_NONE, [AVG] = FLICK_NONE,
+			    [CALLS] = FLICK_NONE, [P50] = FLICK_NONE, [STACKS] = FLICK_NONE,
+			    [SAMPLED] = FLICK_NONE };
+
+	(void)unused;
+	fill_told(row, 60, 163, 0);
+	assert_int_equal(row[STACKS], 163);
+}
+
 /* Each call was timed: what others tell of it is not asked. */
 static void who_was_timed_whole_has_what_its_stacks_tell(void **unused)
 {
@@ -268,6 +279,7 @@ int main(void)
 		cmocka_unit_test(what_was_switched_has_no_total_of_timed_calls),
 		cmocka_unit_test(what_others_tell_is_in_the_total),
 		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
+		cmocka_unit_test(what_has_no_probe_has_what_others_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
 		cmocka_unit_test(who_may_be_above_many_has_no_total),
 		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),

@@ -241,7 +241,7 @@ static bool is_each_timed(const struct flick_rows *r, const uint64_t *row)
 {
 	int sampled = fl_sheet_column(r, "sampled"), calls = fl_sheet_column(r, "calls");
 
-	return sampled < 0 || row[sampled] >= row[calls];
+	return sampled < 0 || (row[sampled] != FLICK_NONE && row[sampled] >= row[calls]);
 }
 
 /* Where each call was timed, samples that lack the function are asked nothing. */
