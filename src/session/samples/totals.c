@@ -203,7 +203,7 @@ int fl_totals_gather(struct fl_profile *p)
 	stood = (struct fl_stood){ c, in.of, in.first };
 	if (!in.failed)
 		in.failed = fl_nested_gather(p, &stood, in.share, in.leaf) != 0;
-	if (!in.failed && p->s->has_stacks)
+	if (!in.failed && (p->s->has_stacks || p->refutes))
 		in.failed = fl_contexts_gather(p, &stood);
 	for (uint32_t f = 0; in.periods > 0 && f < p->self.n; f++)
 		by += (double)p->self.of[f] / in.periods;
@@ -252,7 +252,7 @@ static struct stood stood_in(const struct fl_profile *p, const struct flick_rows
 	struct stood in = { .n = fl_profile_of(&p->calls, f),
 			    .cut = fl_profile_of(&p->cut, f),
 			    .unsure = p->n_lacking - fl_profile_of(&p->lacking, f),
-			    .waited_ns = p->s->has_stacks ?
+			    .waited_ns = p->s->has_stacks || p->refutes ?
 				fl_lives_of_callers(&p->lives, f)->waited_ns : UINT64_MAX };
 
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
@@ -377,12 +377,10 @@ static void forget_times(const struct flick_rows *r, uint64_t *row)
 
 void fl_totals_refute(struct flick_rows *r, const struct fl_profile *p)
 {
-	int function = fl_sheet_column(r, "function");
-
 	for (size_t i = 0; i < r->n_rows; i++) {
 		uint64_t *row = r->cells + i * r->n_columns;
 
-		if (stands_for_too_much(r, row, p, stood_in(p, row[function])))
+		if (stands_for_too_much(r, row, p, stood_in(p, r, row)))
 			forget_times(r, row);
 	}
 }
