@@ -321,6 +321,9 @@ bool fl_halt_is_valid(const struct fl_halt *);
 /* Would the system call, which returned -EINTR, do the same when it is made again? A timeout
  * that starts anew does not count as a difference. (restart.c) */
 bool fl_os_call_restarts(long number, const uint64_t args[6]);
+/* Does the system call hand on bytes of files, as no allocator and no loader does? Reading is
+ * not among them: a loader reads. */
+bool fl_os_call_transfers(long number);
 
 /* A thread the C library does not know: it has its own stack and directory, a bare block in
  * place of TLS, and every signal blocked. `run` may use os/ and atomics only. */

@@ -18,11 +18,25 @@ static const short plain[] = {
 #endif
 	SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_epoll_pwait2,
 	SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
-	SYS_msgsnd, SYS_msgrcv, SYS_io_getevents,
+	SYS_msgsnd, SYS_msgrcv, SYS_io_getevents, SYS_io_uring_enter,
 	/* with SO_RCVTIMEO or SO_SNDTIMEO */
 	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4,
 	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
 };
+
+static const short transfers[] = {
+	SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_sendto, SYS_sendmsg,
+	SYS_sendmmsg, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendfile, SYS_splice,
+	SYS_vmsplice, SYS_copy_file_range, SYS_fallocate, SYS_fsync, SYS_fdatasync,
+};
+
+static bool stands_among(const short *calls, size_t n, long number)
+{
+	for (size_t i = 0; i < n; i++)
+		if (number == calls[i])
+			return true;
+	return false;
+}
 
 /* The kernel writes the rest of a sleep to where `rem` points. A caller whose `rem` is its
  * `req` sleeps on for that rest; a caller with another `rem` is ready for EINTR. */
@@ -43,8 +57,10 @@ bool fl_os_call_restarts(long number, const uint64_t args[6])
 	case SYS_futex:
 		return op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		if (number == plain[i])
-			return true;
-	return false;
+	return stands_among(plain, ARRAY_LEN(plain), number);
+}
+
+bool fl_os_call_transfers(long number)
+{
+	return stands_among(transfers, ARRAY_LEN(transfers), number);
 }

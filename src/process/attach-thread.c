@@ -65,6 +65,7 @@ struct borrowed {
 	int tid;
 	bool is_stuck;			/* and traced */
 	bool is_elsewhere;		/* on a stack whose end is not known */
+	bool is_asleep;			/* one that was let go, in a call */
 	struct fl_borrow b;
 	unsigned char vectors[MOST_VECTORS];
 };
@@ -236,6 +237,14 @@ static bool has_stack(const struct borrowed *t)
 	return sp - m->lo >= room && below && below->hi == m->lo && !below->prot;
 }
 
+/* A stop ends a transfer with what it has moved so far, and the thread stands behind the call
+ * as if it had been done. Whoever fills a slow pipe stands nowhere else. */
+static bool is_behind_transfer(const struct borrowed *t)
+{
+	return fl_arch_user_in_call(t->b.user) &&
+	       fl_os_call_transfers((long)t->b.user[FL_ARCH_USER_CALL / 8]);
+}
+
 /* See INVARIANT 3. While the only thread is stopped, what is loaded stays as it is. */
 static bool stands_well(struct borrowed *t)
 {
@@ -247,7 +256,7 @@ static bool stands_well(struct borrowed *t)
 	if (fl_attach_is_loading(t->a, t->tid))
 		return false;
 	if (is_unlocked_code(t->a, fl_arch_user_pc(t->b.user)) &&
-	    !fl_arch_user_sleeps(t->b.user))
+	    !fl_arch_user_sleeps(t->b.user) && !is_behind_transfer(t))
 		return false;
 	return !is_below_handler(t);
 }
@@ -628,7 +637,7 @@ static bool end_trace_of(int tid)
 	return true;
 }
 
-/* A thread that does not stand well goes on. */
+/* A thread that does not stand well goes on, as if nobody had stopped it. */
 static bool try_thread(struct borrowed *t, bool *may)
 {
 	if (cannot_stop(t)) {
@@ -644,6 +653,8 @@ static bool try_thread(struct borrowed *t, bool *may)
 	if (borrow(t))
 		return true;
 	t->a->against |= t->is_elsewhere ? FL_AGAINST_STACK : FL_AGAINST_OTHER;
+	t->is_asleep |= fl_arch_user_sleeps(t->b.user);
+	fl_os_trace_call_again(t->tid, FL_ARCH_USER_CALL, FL_ARCH_USER_RESULT);
 	t->is_stuck = !end_trace_of(t->tid);
 	return false;
 }
@@ -657,6 +668,7 @@ static bool try_all(struct borrowed *t, bool *may)
 	snprintf(path, sizeof(path), "/proc/%d/task", t->a->pid);
 	tasks = opendir(path);
 	t->a->against = 0;
+	t->is_asleep = false;
 	while (tasks && !got && !t->is_stuck && next_thread(tasks, &t->tid))
 		got = try_thread(t, may);
 	if (tasks)
@@ -664,11 +676,13 @@ static bool try_all(struct borrowed *t, bool *may)
 	return got;
 }
 
-/* A thread that is ending cannot be traced, either; but not all of them end for so long. */
+/* A thread that is ending cannot be traced, either; but not all of them end for so long. One
+ * that is asleep stands where it stood until it wakes up, and its call may begin to wait anew
+ * each time that it is stopped: so it is left alone for longer and longer. */
 static int find_thread(struct borrowed *t)
 {
 	enum { DENIED_US = 200000 };
-	uint64_t begin = now_us(), now;
+	uint64_t begin = now_us(), now, pause = PAUSE_US;
 	bool may = false;
 
 	while (!try_all(t, &may)) {
@@ -681,7 +695,8 @@ static int find_thread(struct borrowed *t)
 			return -EPERM;
 		if (t->is_stuck || now - begin > PATIENCE_US)
 			return -EAGAIN;
-		fl_os_sleep_us(PAUSE_US);
+		fl_os_sleep_us(pause);
+		pause = t->is_asleep ? 2 * pause : PAUSE_US;
 	}
 	return 0;
 }
