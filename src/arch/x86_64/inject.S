@@ -35,6 +35,8 @@
 #define STATE_FAILED 4
 
 #define CLOSE_RANGE_UNSHARE 2
+#define PR_SET_TSC 26
+#define PR_TSC_ENABLE 1
 #define SIG_SETMASK 2
 #define RTLD_NOW 2
 
@@ -52,6 +54,12 @@ fl_arch_inject:
 	mov	$-1, %esi
 	mov	$CLOSE_RANGE_UNSHARE, %edx
 	mov	$__NR_close_range, %eax
+	syscall
+	/* Where the thread that was stopped may not read the clock, none that begins in it
+	 * may: but flick's own do. */
+	mov	$PR_SET_TSC, %edi
+	mov	$PR_TSC_ENABLE, %esi
+	mov	$__NR_prctl, %eax
 	syscall
 	/* Block every signal but 32 and 33: the C library sends these between its threads,
 	 * which do not block them. */
