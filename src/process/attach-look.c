@@ -428,17 +428,29 @@ static void find_call_places(struct fl_attached *a, const struct fl_attach_map *
 	free(text);
 }
 
+static bool has_function(const struct fl_attached *a, uintptr_t base, const char *name)
+{
+	struct library l = { .base = base };
+	bool has = base && read_library(a, &l, base) && find_function(&l, name);
+
+	free_library(&l);
+	return has;
+}
+
 bool fl_attach_allocates(const struct fl_attached *a, const struct fl_attach_map *m)
 {
-	uintptr_t base = first_of(a, m);
-	struct library l;
-	bool does = false;
+	return has_function(a, first_of(a, m), "malloc");
+}
 
-	if (base && read_library(a, &l, base)) {
-		does = find_function(&l, "malloc") != 0;
-		free_library(&l);
+bool fl_attach_exports(const struct fl_attached *a, const char *name)
+{
+	for (size_t i = 0; i < a->n_maps; i++) {
+		const struct fl_attach_map *m = &a->maps[i];
+
+		if (!m->offset && own_at(a, m->lo) && has_function(a, m->lo, name))
+			return true;
 	}
-	return does;
+	return false;
 }
 
 static bool is_single(struct fl_attached *a, uintptr_t base)

@@ -376,12 +376,23 @@ static int check_library(const struct fl_attached *a)
 	return -1;
 }
 
+/* ThreadSanitizer's malloc() looks into what its pthread_create() has made for the thread, and
+ * crashes in any other. Neither can be called from a thread that it does not know. */
+static int check_sanitizer(const struct fl_attached *a)
+{
+	if (!fl_attach_exports(a, "__tsan_init"))
+		return 0;
+	fl_say("process %d is compiled for ThreadSanitizer, which bears no thread that it has "
+	       "not created: `flick record` starts it", a->pid);
+	return -1;
+}
+
 int fl_attach_refuse(const struct fl_attached *a)
 {
 	static int (*const checks[])(const struct fl_attached *) = {
 		check_there,  check_state,   check_kind,    check_spaces,    check_user,
 		check_program, check_secure, check_seccomp, check_memory,    check_c_library,
-		check_library,
+		check_library, check_sanitizer,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
