@@ -108,20 +108,17 @@ static void add_points(struct fl_shape *s)
 	s->n_points = has_any ? now.n_points : 0;
 }
 
-/* Are the bytes that the entry's jump takes as in the file? A debugger, or the program itself,
- * may have changed them, and may want to change them back. */
+/* Are all bytes as in the file, of which the body is made? A debugger has its traps anywhere in
+ * a function, and a program that changes code of its own does so where it likes. Who has
+ * changed an entry may want to change it back, too. */
 static bool is_as_in_file(const struct fl_shape *s)
 {
-	uintptr_t at = s->entry;
-
-	for (uint32_t i = 0; i < s->n_steps && at < s->entry + FL_ARCH_PAD_BYTES; i++) {
+	for (uint32_t i = 0; i < s->n_steps; i++) {
 		const struct fl_shape_step *step = &s->steps[i];
 
-		if (step->at != at)
-			continue;
-		if (__builtin_memcmp((const void *)at, fl_shape_bytes(s, step), step->len))
+		if (__builtin_memcmp((const void *)step->at, fl_shape_bytes(s, step),
+				     step->len))
 			return false;
-		at += step->len;
 	}
 	return true;
 }
