@@ -308,14 +308,42 @@ static int close_part(struct fl_area *a, uintptr_t lo, uintptr_t hi, int holder)
 	return settle(a);
 }
 
+static bool is_any_open(const struct fl_area *a)
+{
+	for (uintptr_t at = a->lo; at < a->hi; at += FL_PAGE)
+		if (fl_area_is_open(a, at))
+			return true;
+	return false;
+}
+
+static int note_rights(void *arg, const struct fl_mapping *m)
+{
+	const struct fl_area *a = arg;
+	uintptr_t lo = m->lo > a->lo ? m->lo : a->lo, hi = m->hi < a->hi ? m->hi : a->hi;
+
+	if (lo < hi)
+		__builtin_memset(fl_area_wanted(a, lo), m->prot, (hi - lo) / FL_PAGE);
+	return 0;
+}
+
+/* An area that was left, because its bytes are not the file's any more, is found again by who
+ * comes later. What the program has asked for its pages in between did not pass by here. */
+static int find_area(uintptr_t at, struct fl_area **out)
+{
+	*out = fl_area_of(at);
+	if (!*out)
+		return enter(at, out);
+	return is_any_open(*out) ? 0 : fl_os_mappings(note_rights, *out);
+}
+
 static int open_parts(uintptr_t lo, uintptr_t hi, int holder)
 {
 	int err = 0;
 
 	for (uintptr_t end; lo < hi && !err; lo = end) {
-		struct fl_area *a = fl_area_of(lo);
+		struct fl_area *a;
 
-		err = a ? 0 : enter(lo, &a);
+		err = find_area(lo, &a);
 		end = !err && a->hi < hi ? a->hi : hi;
 		if (!err)
 			err = open_part(a, lo, end, holder);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -97,6 +98,23 @@ static void closed_pages_are_as_was_asked_last(void **state)
 	are(R | X, R, R | W | X, R | W | X);
 	open_page(1);
 	are(R | X, R | W, R | W | X, R | W | X);
+}
+
+/* Page 0 is left, as it has no file; with it flick keeps what it knows of all. */
+static void what_was_asked_between_two_openings_is_seen(void **state)
+{
+	(void)state;
+	open_page(0);
+	open_page(1);
+	assert_int_equal(ask(1, 1, R | W | X), 0);
+	close_all();
+	are(R | X, R | W | X, R | X, R | X);
+	/* not by mprotect(), which is flick's here */
+	assert_int_equal(syscall(SYS_mprotect, page(1), 4096, R | X), 0);
+	open_page(1);
+	are(R | X, R | W | X, R | X, R | X);
+	close_all();
+	are(R | X, R | X, R | X, R | X);
 }
 
 static void what_was_writable_before_stays_so_while_open(void **state)
@@ -191,6 +209,7 @@ int main(void)
 		AT_PAGES(who_asks_while_a_page_is_opened_comes_first),
 		AT_PAGES(open_pages_stay_writable_the_others_are_as_asked),
 		AT_PAGES(closed_pages_are_as_was_asked_last),
+		AT_PAGES(what_was_asked_between_two_openings_is_seen),
 		AT_PAGES(what_was_writable_before_stays_so_while_open),
 		AT_PAGES(mistakes_are_the_kernels),
 		AT_PAGES(what_is_beside_an_area_is_done),
