@@ -120,6 +120,18 @@ static int plan_function(struct taken *t)
 	return fl_arch_plan(&t->patch, &in, &datum);
 }
 
+/* A thread that changes rights all the time may stand in the way once more. Who gave up would
+ * store to pages that the program has closed since. */
+static bool take(struct taken *t)
+{
+	enum { TRIES = 50, PAUSE_US = 2000 };
+	int err;
+
+	for (int i = 0; (err = fl_agent_change(&t->patch, FL_OLD, FL_ON)) && i < TRIES; i++)
+		fl_os_sleep_us(PAUSE_US);
+	return !err;
+}
+
 void fl_protect_open_late(void)
 {
 	for (size_t i = 0; FL_ARCH_ATTACHES && i < ARRAY_LEN(taken); i++) {
@@ -127,7 +139,7 @@ void fl_protect_open_late(void)
 
 		if (t->is_armed || plan_function(t) || fl_claim_alone(&t->patch))
 			continue;
-		t->is_armed = !fl_agent_change(&t->patch, FL_OLD, FL_ON);
+		t->is_armed = take(t);
 		if (!t->is_armed)
 			fl_unclaim_alone(&t->patch);
 	}
