@@ -113,12 +113,17 @@ static void add_points(struct fl_shape *s)
  * changed an entry may want to change it back, too. */
 static bool is_as_in_file(const struct fl_shape *s)
 {
-	for (uint32_t i = 0; i < s->n_steps; i++) {
-		const struct fl_shape_step *step = &s->steps[i];
+	const struct fl_shape_step *first = s->steps, *last = first + s->n_steps - 1;
 
-		if (__builtin_memcmp((const void *)step->at, fl_shape_bytes(s, step),
-				     step->len))
+	for (const struct fl_shape_step *step = first; step <= last; step++) {
+		uintptr_t end = step->at + step->len;
+
+		if (step < last && step[1].at == end && step[1].part == step->part)
+			continue;		/* they are compared together */
+		if (__builtin_memcmp((const void *)first->at, fl_shape_bytes(s, first),
+				     end - first->at))
 			return false;
+		first = step + 1;
 	}
 	return true;
 }
