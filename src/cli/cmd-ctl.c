@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "os/os.h"
 
 struct wish {
 	uint32_t pid;
@@ -68,6 +69,22 @@ static FILE *connect_at(const char *path, unsigned int uid)
 	return f;
 }
 
+static void say_why_nobody(int pid)
+{
+	char name[16] = "";
+
+	fl_os_thread_name_of(pid, pid, name);
+	if (kill(pid, 0) && errno == ESRCH)
+		fl_say("there is no process %d", pid);
+	else if (!strcmp(name, FL_OS_OUTSIDE_NAME))
+		fl_say("process %d is flick's own, beside a program that it records; -p takes "
+		       "the program's number", pid);
+	else
+		fl_say("nobody who may be asked records process %d; `flick record` and `flick "
+		       "live` start programs that can be (as the same user, or ask as root)",
+		       pid);
+}
+
 static FILE *find_recorder(int pid)
 {
 	unsigned int uids[2] = { geteuid(), geteuid() };
@@ -81,15 +98,9 @@ static FILE *find_recorder(int pid)
 	for (int u = 0; u < 2; u++)
 		for (int i = 0; !f && fl_ctl_path(path, i, uids[u], pid); i++)
 			f = connect_at(path, uids[u]);
-	if (f)
-		return f;
-	if (stat(proc, &st))
-		fl_say("there is no process %d", pid);
-	else
-		fl_say("nobody who may be asked records process %d; `flick record` and `flick "
-		       "live` start programs that can be (as the same user, or ask as root)",
-		       pid);
-	return NULL;
+	if (!f)
+		say_why_nobody(pid);
+	return f;
 }
 
 /* ---- asking -------------------------------------------------------------------------- */

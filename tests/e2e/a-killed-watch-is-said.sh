@@ -24,6 +24,9 @@ for how in "" --follow; do
 		sleep 0.05
 	done
 	[ -n "$watch" ] || fail "$label nothing waits beside the program"
+	! "$FLICK" ctl -p "$watch" status >"$work/said" 2>&1 || fail "$label it is recorded"
+	grep -q "process $watch is flick's own, beside a program" "$work/said" ||
+		fail "$label who asks for it is told: $(cat "$work/said")"
 	kill -KILL "$watch"
 	wait $recorder
 	status=$?
