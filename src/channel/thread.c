@@ -193,7 +193,9 @@ static void set_fields(const struct fl_channel *c, struct fl_slot *s, uint32_t n
 		fl_channel_on_frames(&frames[n]);
 	if (frames)
 		frames[n].n = frames[n].was_dead = 0;
-	s->claimed_tsc = s->begun_tsc = fl_arch_ticks();
+	/* Who may not read the clock may be counted. */
+	s->claimed_tsc = s->begun_tsc = c->session->action == FL_ACT_COUNT ? 0 :
+					fl_arch_ticks();
 	s->tid = fl_os_thread_id();
 	s->image = c->image;
 	s->process = c->row;
