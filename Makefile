@@ -172,9 +172,11 @@ $(BUILD)/points.a: $(POINTS)
 	$(Q)$(AR) rcs $@ $^
 
 # Of the guest code the command takes what it uses: an archive.
+# In one step, because tests may use the one that is there while another test installs.
 $(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
 	@echo "  LINK   $@"
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
+	$(Q)$(CC) -o $@.new $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
+	$(Q)mv -f $@.new $@
 
 # ---- tests -------------------------------------------------------------------
 
