@@ -121,13 +121,16 @@ static int plan_function(struct taken *t)
 }
 
 /* A thread that changes rights all the time may stand in the way once more. Who gave up would
- * store to pages that the program has closed since. */
+ * store to pages that the program has closed since. One that cannot be stopped holds up each
+ * try for longer than all of them may take, and so it is tried once. */
 static bool take(struct taken *t)
 {
-	enum { TRIES = 50, PAUSE_US = 2000 };
+	enum { PATIENCE_NS = 100000000, PAUSE_US = 2000 };
+	const uint64_t until = fl_os_monotonic_ns() + PATIENCE_NS;
 	int err;
 
-	for (int i = 0; (err = fl_agent_change(&t->patch, FL_OLD, FL_ON)) && i < TRIES; i++)
+	while ((err = fl_agent_change(&t->patch, FL_OLD, FL_ON)) &&
+	       fl_os_monotonic_ns() < until)
 		fl_os_sleep_us(PAUSE_US);
 	return !err;
 }
