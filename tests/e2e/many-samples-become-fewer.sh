@@ -18,7 +18,7 @@ look() {
 	periods=$(sql "select sum(self_ns) / 997003 from latency")
 	samples=$(value pc_samples)
 	[ "$periods" -gt 2600 ] || skip "$periods periods of CPU time are few"
-	[ "$samples" -gt 1000 ] || fail "$label $samples samples"
+	[ "$samples" -gt 600 ] || fail "$label $samples samples"
 }
 
 near() {	# FUNCTION PERCENT MORE-OR-LESS
