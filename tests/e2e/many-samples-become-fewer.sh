@@ -40,8 +40,14 @@ record --budget "$budget" -- "$work/spin"
 succeeded
 look
 [ "$samples" -lt $((periods * 9 / 10)) ] || fail "$label $samples samples of $periods periods"
-# They take twice the budget, so half as many do before that.
-[ "$samples" -lt $((1300 + periods / 7)) ] || fail "$label $samples are more than the budget allows"
+# What one costs is measured for each recording anew. If it is twice what it was, or half, half as
+# many come before there are fewer, or twice as many, and a sample stands for more periods or less.
+most=$(value pc_sample_ns | awk -v budget="$budget" -v periods="$periods" '{
+	part = 100 * $1 / 997003
+	n = part > budget ? 2048 * budget / part : 2048
+	apart = part * 4 / budget
+	print int(n * 1.2 + periods / (apart > 2 ? apart - 0.5 : 1)) }')
+[ "$samples" -lt "$most" ] || fail "$label $samples are more than the budget allows, $most"
 near main 71 6
 near heavy 17 5
 near medium 9 4
