@@ -15,6 +15,7 @@
 
 #include "cli/cli.h"
 #include "os/os.h"
+#include "process/process.h"
 
 struct wish {
 	uint32_t pid;
@@ -71,14 +72,10 @@ static FILE *connect_at(const char *path, unsigned int uid)
 
 static void say_why_nobody(int pid)
 {
-	char name[16] = "";
-
-	fl_os_thread_name_of(pid, pid, name);
 	if (kill(pid, 0) && errno == ESRCH)
 		fl_say("there is no process %d", pid);
-	else if (!strcmp(name, FL_OS_OUTSIDE_NAME))
-		fl_say("process %d is flick's own, beside a program that it records; -p takes "
-		       "the program's number", pid);
+	else if (fl_os_outside_is(pid))
+		fl_say(FL_ATTACH_FLICKS, pid);
 	else
 		fl_say("nobody who may be asked records process %d; `flick record` and `flick "
 		       "live` start programs that can be (as the same user, or ask as root)",

@@ -357,9 +357,11 @@ void fl_os_process_reap(int pid);	/* waits for the child's end */
  * rest: called in it, or in flick's own thread: wait for at most `us`. 0; -ESRCH: nobody else
  * runs in this memory any more; another -errno: waiting is denied here.
  * rouse: ends a rest that has begun, but not one that is about to begin.
+ * is: is that process, of whatever program, such a one? It has the program's command line.
  */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
 enum { FL_CPU_WORDS = 16 };		/* a bit a CPU; nobody asks for more */
+bool fl_os_outside_is(int pid);
 int fl_os_outside_open(void);
 int fl_os_outside_open_late(void);	/* in any thread of a program that runs already */
 int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_t *others);

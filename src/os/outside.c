@@ -322,6 +322,14 @@ void fl_os_outside_end_alone(void)
 		SYS(SYS_exit, 0);
 }
 
+bool fl_os_outside_is(int pid)
+{
+	char name[16] = "";
+
+	fl_os_thread_name_of(pid, pid, name);
+	return !__builtin_strcmp(name, FL_OS_OUTSIDE_NAME);
+}
+
 void fl_os_rouse(void)
 {
 	fl_os_futex_wake((uint32_t *)&first, 1);

@@ -59,15 +59,6 @@ static long status_number(int pid, const char *key)
 	return read_status(pid, key, text) ? atol(text) : 0;
 }
 
-/* What waits beside a program has the program's memory and command line; its name differs. */
-bool fl_attach_is_flicks(const struct fl_attached *a)
-{
-	char name[16] = "";
-
-	fl_os_thread_name_of(a->pid, a->pid, name);
-	return !strcmp(name, FL_OS_OUTSIDE_NAME);
-}
-
 static int check_there(const struct fl_attached *a)
 {
 	char text[128];
@@ -86,9 +77,8 @@ static int check_there(const struct fl_attached *a)
 		fl_say("%d is flick itself", a->pid);
 		return -1;
 	}
-	if (fl_attach_is_flicks(a)) {
-		fl_say("process %d is flick's own, beside a program that it records; -p takes "
-		       "the program's number", a->pid);
+	if (fl_os_outside_is(a->pid)) {
+		fl_say(FL_ATTACH_FLICKS, a->pid);
 		return -1;
 	}
 	return 0;

@@ -133,7 +133,7 @@ bool fl_attach_is_recorded(uint32_t pid)
 	struct fl_attached a = { .pid = (int)pid };
 	bool is;
 
-	if (!FL_ARCH_ATTACHES || fl_attach_is_flicks(&a))
+	if (!FL_ARCH_ATTACHES || fl_os_outside_is(a.pid))
 		return false;
 	is = !fl_attached_open(&a, (int)pid) && !fl_attach_look(&a) && fl_attach_is_second(&a);
 	fl_attached_close(&a);

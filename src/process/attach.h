@@ -22,7 +22,6 @@ bool fl_attach_is_loading(const struct fl_attached *, int tid);
 bool fl_attach_allocates(const struct fl_attached *, const struct fl_attach_map *);
 /* Does a module of the program's have a function of that name, which others find? */
 bool fl_attach_exports(const struct fl_attached *, const char *name);
-bool fl_attach_is_flicks(const struct fl_attached *);	/* what waits beside a program */
 /* What the file names as its loader, else "". loads: does that loader load libflick.so? */
 void fl_launch_loader(char out[128], const struct fl_obj *);
 bool fl_launch_loads(const char *loader);

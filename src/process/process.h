@@ -122,6 +122,8 @@ bool fl_attach_is_second(const struct fl_attached *);
 void fl_attach_say_why_not(const struct fl_attached *, int err);
 /* A thread was sent into it, and has failed: why, for people. */
 const char *fl_attach_why_not_entered(const struct fl_attached *);
+#define FL_ATTACH_FLICKS "process %d is flick's own, beside a program that it records; " \
+			 "-p takes the program's number"
 #define FL_ATTACH_STOPPED "it was stopped meanwhile; `kill -CONT` lets it go on"
 
 /* Can the process not be had, for a reason that can be seen from outside? 0: there is none, or

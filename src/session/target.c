@@ -134,7 +134,6 @@ static bool reap(struct fl_session *s)
 {
 	siginfo_t end = { .si_pid = 0 };
 	struct rusage used = { 0 };
-	char name[16] = "";
 	int status, pid;
 
 	while (!waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT)) {
@@ -144,8 +143,7 @@ static bool reap(struct fl_session *s)
 		pid = end.si_pid;
 		if (!pid)
 			return false;
-		fl_os_thread_name_of(pid, pid, name);
-		is_watch = !strcmp(name, FL_OS_OUTSIDE_NAME);
+		is_watch = fl_os_outside_is(pid);
 		is_measuring = pid == s->calibrator.pid;
 		own_ns = fl_os_process_ns(pid);
 		if ((s->o->follow || pid == s->pid) && !is_watch && !is_measuring)
@@ -163,7 +161,6 @@ static bool reap(struct fl_session *s)
 			target_pid = 0;
 		}
 		end.si_pid = 0;
-		*name = '\0';
 	}
 	return errno == ECHILD;
 }
