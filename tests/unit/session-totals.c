@@ -35,8 +35,8 @@ static const uint64_t held_up[N] = {
 
 static void fill(uint64_t row[N])
 {
-	static struct fl_session s = { .has_stacks = true };
-	struct fl_profile p = { .s = &s, .n_cut = 300 };
+	static struct fl_session s;
+	struct fl_profile p = { .s = &s, .n_cut = 300, .refutes = true };
 	struct flick_rows rows = { columns, N, row, 1 };
 
 	fl_totals_fill(&rows, &p);
@@ -168,9 +168,10 @@ static uint64_t waited_ns;
 
 static void fill_told(uint64_t row[N], uint64_t in_stacks, uint64_t told, uint64_t lacking)
 {
-	static struct fl_session s = { .has_stacks = true };
+	static struct fl_session s;
 	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .told = { &told, 1 },
-				.n_lacking = lacking, .lives.all.waited_ns = waited_ns };
+				.n_lacking = lacking, .lives.all.waited_ns = waited_ns,
+				.refutes = true };
 	struct flick_rows rows = { columns, N, row, 1 };
 
 	fl_totals_fill(&rows, &p);
@@ -252,9 +253,10 @@ static void who_may_be_above_many_has_no_total(void **unused)
 	uint64_t row[N] = { [TOTAL] = FLICK_NONE, [SUM] = FLICK_NONE, [AVG] = FLICK_NONE,
 			    [CALLS] = FLICK_NONE, [P50] = FLICK_NONE, [STACKS] = FLICK_NONE };
 	struct fl_function of_no_file = { .module = 0 };
-	struct fl_session s = { .has_stacks = true, .functions.all = &of_no_file };
+	struct fl_session s = { .functions.all = &of_no_file };
 	uint64_t in_stacks = 60;
-	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .n_cut = 61 };
+	struct fl_profile p = { .s = &s, .calls = { &in_stacks, 1 }, .n_cut = 61,
+				.refutes = true };
 	struct flick_rows rows = { columns, N, row, 1 };
 
 	(void)unused;

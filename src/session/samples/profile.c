@@ -369,7 +369,7 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		fl_bare_fill(r, p);
 	if (!err && s->self_is_cpu && is_latency && !s->o->raw)
 		fl_totals_fill(r, p);
-	else if (!err && p->refutes && is_latency)
+	else if (!err && p->refutes && is_latency && !s->o->raw)
 		fl_totals_refute(r, p);
 	if (!err && s->view.sampled && is_latency)
 		fl_totals_drop(r, p);
@@ -388,12 +388,12 @@ int fl_profile_fill(struct fl_session *s)
 			 (fl_session_result(s, "latency") || s->view.windows);
 	is_watched = are_enough && fl_watched_is_asked(s);
 	s->has_stacks = are_enough && fl_sampler_has_calls(s->sampler);
-	p.refutes = !err && s->sampler && !are_enough && !s->o->raw &&
-		    fl_sampler_has_calls(s->sampler) && s->view.sampled &&
-		    fl_session_result(s, "latency");
-	if (s->self_is_cpu || is_watched || s->has_stacks || p.refutes)
+	p.refutes = s->has_stacks ||
+		    (!err && s->sampler && !s->o->raw && s->view.sampled &&
+		     fl_sampler_has_calls(s->sampler) && fl_session_result(s, "latency"));
+	if (s->self_is_cpu || is_watched || p.refutes)
 		err = gather_selves(&p);
-	if (!err && (s->self_is_cpu || s->has_stacks || p.refutes))
+	if (!err && (s->self_is_cpu || p.refutes))
 		err = fl_totals_gather(&p);
 	if (!err && is_watched)
 		err = fl_watched_look(s, p.self.of, p.self.n);

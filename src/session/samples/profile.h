@@ -51,7 +51,7 @@ struct fl_profile {
 	uint32_t n_modules;
 	double longer;			/* then: so many times as long probes make a process */
 	struct fl_lives lives;
-	bool refutes;			/* samples are few: fl_totals_refute() */
+	bool refutes;			/* samples of stacks may, a timed total, few or many */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */
 	struct fl_headers headers;

@@ -203,7 +203,7 @@ int fl_totals_gather(struct fl_profile *p)
 	stood = (struct fl_stood){ c, in.of, in.first };
 	if (!in.failed)
 		in.failed = fl_nested_gather(p, &stood, in.share, in.leaf) != 0;
-	if (!in.failed && (p->s->has_stacks || p->refutes))
+	if (!in.failed && p->refutes)
 		in.failed = fl_contexts_gather(p, &stood);
 	for (uint32_t f = 0; in.periods > 0 && f < p->self.n; f++)
 		by += (double)p->self.of[f] / in.periods;
@@ -252,7 +252,7 @@ static struct stood stood_in(const struct fl_profile *p, const struct flick_rows
 	struct stood in = { .n = fl_profile_of(&p->calls, f),
 			    .cut = fl_profile_of(&p->cut, f),
 			    .unsure = p->n_lacking - fl_profile_of(&p->lacking, f),
-			    .waited_ns = p->s->has_stacks || p->refutes ?
+			    .waited_ns = p->refutes ?
 				fl_lives_of_callers(&p->lives, f)->waited_ns : UINT64_MAX };
 
 	in.may = p->n_cut > in.cut ? p->n_cut - in.cut : 0;
@@ -331,7 +331,7 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	int sampled = fl_sheet_column(r, "sampled");
 	double n = (double)(in.n + in.may), most;
 
-	if (!(p->s->has_stacks || p->refutes) || row[total] == FLICK_NONE || sampled < 0 ||
+	if (!p->refutes || row[total] == FLICK_NONE || sampled < 0 ||
 	    row[calls] <= row[sampled])
 		return false;
 	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() + (double)in.waited_ns;
