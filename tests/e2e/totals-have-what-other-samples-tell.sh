@@ -57,7 +57,7 @@ int main(void)
 	return 0;
 }
 END
-$CC -O2 -o "$work/few" "$work/few.c" || fail "it does not compile"
+compile "$work/few" "$work/few.c" -O2
 of() {	# COLUMN FUNCTION
 	sql "select coalesce($1, '') from latency_named where function = '$2'"
 }

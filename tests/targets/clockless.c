@@ -26,10 +26,10 @@ int main(void)
 	long sum = 0;
 
 	signal(SIGTERM, on_term);
-	puts("ready");
-	fflush(stdout);
 	if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0))
 		return 77;
+	puts("ready");
+	fflush(stdout);
 	while (!is_over)
 		for (long i = 0; i < 1000; i++)
 			sum += work(i);
