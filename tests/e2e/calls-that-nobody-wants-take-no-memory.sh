@@ -32,18 +32,21 @@ END_C
 	awk 'BEGIN {
 		for (i = 0; i < 3000; i++)
 			print "__attribute__((noinline)) int f" i "(int x) { return x * " i "; }"
-		print "__attribute__((no_instrument_function)) int main(int n, char **site)\n{"
-		print "	unsigned long sum = 0;\n	for (int i = 0; i < 100; i++) {"
+		print "static int (*const all[])(int) = {"
 		for (i = 0; i < 3000; i++)
-			print "		sum += f" i "(i);"
-		print "	}\n	for (int i = 1; i < n; i++)"
+			print "	f" i ","
+		print "};"
+		print "__attribute__((no_instrument_function)) int main(int n, char **site)\n{"
+		print "	unsigned long sum = 0;\n	for (int i = 0; i < 100 * 3000; i++)"
+		print "		sum += all[i % 3000](i / 3000);"
+		print "	for (int i = 1; i < n; i++)"
 		print "		printf(\"%x \", ((unsigned char *)&__executable_start)" \
 		      "[strtoul(site[i], 0, 0)]);"
 		print "	printf(\"%lu %lu\\n\", glue(), sum);\n	return 0;\n}"
 	}'
 } >"$work/many.c"
-compile "$work/many" "$work/many.c" -O1 $sites -fcf-protection=none -fno-plt -pie -fPIE
-compile "$work/stubs" "$work/many.c" -O1 $sites -fcf-protection=none -pie -fPIE
+compile "$work/many" "$work/many.c" -O0 $sites -fcf-protection=none -fno-plt -pie -fPIE
+compile "$work/stubs" "$work/many.c" -O0 $sites -fcf-protection=none -pie -fPIE
 
 sum=$("$work/stubs" | awk '{ print $2 }')
 
