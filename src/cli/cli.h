@@ -44,9 +44,17 @@ size_t fl_sheet_keep(struct fl_sheet *, fl_row_question *, const void *arg);
 /* Is a file called so, by a glob of `n` bytes, by its path or its name? NULL: no. */
 bool fl_path_matches(const char *path, const char *glob, size_t n);
 int fl_report_only(struct fl_store *, struct fl_sheet *, const struct fl_only *);
-/* Of result FL_PROGRAM_FUNCTIONS the rows of programs that a glob names; 0, or -1 and a line
- * printed (report-program.c). */
-int fl_report_program(struct fl_sheet *, const char *pattern);
+/* What samples are told apart by (report-by.c): results, and an option that shows functions. */
+enum { FL_BY_PROGRAM, FL_BY_TID, FL_N_BYS };
+extern const struct fl_by {
+	const char *what;		/* the option's name, and the column's */
+	const char *all, *functions;	/* results: a row each, and their functions */
+	const char *had_by;		/* where results come from */
+} fl_bys[FL_N_BYS];
+/* NULL: the result is of neither. */
+const struct fl_by *fl_by_of(const char *result);
+/* Of result `functions` the rows of those that a glob names; 0, or -1 and a line printed. */
+int fl_report_by(struct fl_sheet *, const struct fl_by *, const char *pattern);
 /* What the recording in a directory is of, printed (report-info.c). FL_EXIT_*. */
 int fl_report_info(const char *dir);
 /* What is in a file (survey.c): `each` gets its sites, while `module` is there. 0 or an

@@ -8,7 +8,8 @@
 #include "cli/cli.h"
 
 struct wish {
-	const char *dir, *before, *fields, *sort, *analysis, *callers, *program;
+	const char *dir, *before, *fields, *sort, *analysis, *callers;
+	const char *by[FL_N_BYS];	/* --program, --thread */
 	struct fl_only only;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
@@ -32,21 +33,13 @@ static bool is_stacks(const char *analysis)
 	return analysis && !strcmp(analysis, FL_STACKS);
 }
 
-static bool is_by_program(const char *analysis)
-{
-	return analysis && (!strcmp(analysis, FL_PROGRAMS) ||
-			    !strcmp(analysis, FL_PROGRAM_FUNCTIONS));
-}
-
 static const char *each_result(size_t i)
 {
-	static const char *const others[] = { FL_STACKS, FL_PROGRAMS, FL_PROGRAM_FUNCTIONS,
-					      NULL };
 	size_t n = 0;
 
 	while (fl_analysis_each(n))
 		n++;
-	return i < n ? fl_analysis_each(i) : others[i - n];
+	return i < n ? fl_analysis_each(i) : fl_sampled_results[i - n];
 }
 
 static int take_pattern(void *to, const struct fl_option *o, const char *value)
@@ -84,7 +77,9 @@ static const struct fl_option options[] = {
 	{ 0, "callers", "FUNCTION", "show who called FUNCTION, a glob, by samples of stacks",
 	  fl_take_text, AT(callers) },
 	{ 0, "program", "PROGRAM", "show the functions of a tree's PROGRAM, a glob, by samples",
-	  fl_take_text, AT(program) },
+	  fl_take_text, AT(by[FL_BY_PROGRAM]) },
+	{ 0, "thread", "THREAD", "show the functions of THREAD, a glob or number, by samples",
+	  fl_take_text, AT(by[FL_BY_TID]) },
 	{ 0, "info", NULL, "show what was recorded, when and how, and no table",
 	  fl_take_flag, AT(info) },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
@@ -240,6 +235,7 @@ static int load_part(struct source *from, const char *dir, struct wish *w)
 static int load_result(struct source *from, const char *dir, struct wish *w)
 {
 	const char **analysis = &w->analysis;
+	const struct fl_by *by;
 	char why[FL_WHY];
 
 	if (w->part.is_given)
@@ -248,9 +244,9 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	if (is_by_program(*analysis) && !fl_store_has(from->store, *analysis))
-		fl_why(why, dir, "has no result `%s`: record --follow has it, where it has "
-		       "self times of samples", *analysis);
+	by = fl_by_of(*analysis);
+	if (by && !fl_store_has(from->store, *analysis))
+		fl_why(why, dir, "has no result `%s`: %s", *analysis, by->had_by);
 	else if (!(is_stacks(*analysis) ?
 		   fl_stacks_load(from->store, dir, &from->rows, why) :
 		   fl_store_load(from->store, *analysis, &from->rows, why)))
@@ -398,21 +394,6 @@ static void note_calls(struct source *from, const struct wish *w)
 	from->sheet.note = from->note;
 }
 
-/* Total, average and calls do not multiply then. */
-static bool has_recursion(const struct flick_rows *r)
-{
-	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
-
-	for (size_t i = 0; total >= 0 && sum >= 0 && i < r->n_rows; i++) {
-		uint64_t outermost = r->cells[i * r->n_columns + (size_t)total];
-		uint64_t all = r->cells[i * r->n_columns + (size_t)sum];
-
-		if (outermost != FLICK_NONE && all != FLICK_NONE && all > outermost)
-			return true;
-	}
-	return false;
-}
-
 /* Self times of samples have none of it, and a program may be there for most of its time. Those
  * of the clock have it: of every call where samples are few, and with --raw. */
 static void note_kernel(struct source *from)
@@ -442,20 +423,25 @@ static void note_switched(struct source *from)
 			 "switched their probes meanwhile", which);
 }
 
-/* What the times of programs are, and are not. */
-static void note_programs(struct source *from, const struct wish *w)
+/* What the times of programs and threads are, and are not. */
+static void note_by(struct source *from, const struct wish *w, const struct fl_by *by)
 {
+	const bool is_program = by == &fl_bys[FL_BY_PROGRAM];
+	const char *one = w->by[by - fl_bys];
 	char lost[256] = "0", whose[256];
 
-	snprintf(whose, sizeof(whose), "%.200s and its", w->program ? w->program : "");
+	if (is_program)
+		snprintf(whose, sizeof(whose), "in code of %.200s and %s libraries",
+			 one ? one : "programs", one ? "its" : "their");
+	else
+		snprintf(whose, sizeof(whose), "of %.200s", one ? one : "threads");
 	fl_store_value(from->store, "pc_lost", lost, sizeof(lost));
-	add_note(from, "CPU time in code of %s libraries, from %" PRIu64 " samples of the "
-		 "program counter", w->program ? whose : "programs and their",
+	add_note(from, "CPU time %s, from %" PRIu64 " samples of the program counter", whose,
 		 fl_sheet_sum(&from->rows, "samples"));
 	add_note(from, "time in the kernel, and in probes, is in none");
-	if (!strcmp(from->sheet.name, FL_PROGRAMS))
-		add_note(from, "--program NAME shows the functions of one");
-	if (strcmp(lost, "0"))
+	if (!strcmp(from->sheet.name, by->all))
+		add_note(from, "--%s NAME shows the functions of one", by->what);
+	if (is_program && strcmp(lost, "0"))
 		add_note(from, "%.20s samples were lost, and with them may be who executed "
 			 "what", lost);
 }
@@ -476,11 +462,22 @@ static void note_bare(struct source *from)
 		add_note(from, "where these have most samples totals are CPU time, too");
 }
 
+/* Total, average and calls do not multiply then. */
 static void note_recursion(struct source *from)
 {
-	if (has_recursion(&from->rows))
+	const struct flick_rows *r = &from->rows;
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
+
+	for (size_t i = 0; total >= 0 && sum >= 0 && i < r->n_rows; i++) {
+		uint64_t outermost = r->cells[i * r->n_columns + (size_t)total];
+		uint64_t all = r->cells[i * r->n_columns + (size_t)sum];
+
+		if (outermost == FLICK_NONE || all == FLICK_NONE || all <= outermost)
+			continue;
 		add_note(from, "of a function that calls itself Total is of the outermost "
 			 "calls, Avg of all (-f +sum)");
+		return;
+	}
 }
 
 /* What windows do not tell. */
@@ -557,9 +554,10 @@ static void fit_stacks(struct source *from, const struct wish *w)
 
 static int show(struct source *from, const struct wish *w)
 {
+	const struct fl_by *by = fl_by_of(from->sheet.name);
 	char active[256];
 
-	if (w->program && fl_report_program(&from->sheet, w->program))
+	if (by && w->by[by - fl_bys] && fl_report_by(&from->sheet, by, w->by[by - fl_bys]))
 		return FL_EXIT_FAILED;
 	/* Samples of stacks are in as many totals as they have calls. */
 	from->sheet.whole = fl_sheet_sum(&from->rows, is_stacks(from->sheet.name) ? "self_ns" :
@@ -578,8 +576,8 @@ static int show(struct source *from, const struct wish *w)
 		add_note(from, "averages have what probes took");
 	if (from->sheet.name && !strcmp(from->sheet.name, "latency") && !w->part.is_given)
 		note_kernel(from);
-	if (is_by_program(from->sheet.name))
-		note_programs(from, w);
+	if (by)
+		note_by(from, w, by);
 	note_recursion(from);
 	if (from->sheet.name)
 		note_switched(from);
@@ -661,8 +659,8 @@ static void choose_usual(const char *analysis, const struct source *before,
 	bool one = (before->basis == SAMPLES || after->basis == SAMPLES) &&
 		   !strcmp(analysis, "latency");
 
-	keys[0] = is_by_program(analysis) ? "self_ns" : one ? "avg_ns" : "total_ns";
-	keys[1] = is_by_program(analysis) ? "samples" : one ? "p50_ns" :
+	keys[0] = fl_by_of(analysis) ? "self_ns" : one ? "avg_ns" : "total_ns";
+	keys[1] = fl_by_of(analysis) ? "samples" : one ? "p50_ns" :
 		  is_stacks(analysis) ? "self_ns" : "calls";
 }
 
@@ -710,10 +708,11 @@ static void note_bases(const struct wish *w, const struct source *before,
 {
 	char was[256], is[256];
 
-	if (is_by_program(w->analysis))
-		snprintf(after->note, sizeof(after->note), "CPU time in code of programs and "
-			 "their libraries, from %" PRIu64 " samples of the program counter "
-			 "before, and %" PRIu64 " after",
+	if (fl_by_of(w->analysis))
+		snprintf(after->note, sizeof(after->note), "CPU time %s, from %" PRIu64
+			 " samples of the program counter before, and %" PRIu64 " after",
+			 fl_by_of(w->analysis) == &fl_bys[FL_BY_PROGRAM] ?
+			 "in code of programs and their libraries" : "of threads",
 			 fl_sheet_sum(&before->rows, "samples"),
 			 fl_sheet_sum(&after->rows, "samples"));
 	else if (is_stacks(w->analysis) &&
@@ -762,11 +761,31 @@ static int check_compared(const struct wish *w)
 {
 	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
 			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" :
-			     w->only.n ? "only" : w->program ? "program" : NULL;
+			     w->only.n ? "only" : w->by[FL_BY_PROGRAM] ? "program" :
+			     w->by[FL_BY_TID] ? "thread" : NULL;
 
 	if (of_one)
 		fl_say("--%s cannot be used with --diff", of_one);
 	return of_one ? -1 : 0;
+}
+
+/* --program and --thread choose the result, too. */
+static int choose_by(struct wish *w)
+{
+	const struct fl_by *by = w->by[FL_BY_PROGRAM] ? &fl_bys[FL_BY_PROGRAM] :
+				 w->by[FL_BY_TID] ? &fl_bys[FL_BY_TID] : NULL;
+	const char *with = w->by[FL_BY_PROGRAM] && w->by[FL_BY_TID] ? "--thread" :
+			   w->callers ? "--callers" : w->part.is_given ? "--time-range" :
+			   by && w->analysis && strcmp(w->analysis, by->functions) ? "-a" :
+			   NULL;
+
+	if (!by)
+		return 0;
+	w->analysis = by->functions;
+	if (with)
+		fl_say("--%s shows functions by samples: it cannot be used with %s", by->what,
+		       with);
+	return with ? -1 : 0;
 }
 
 static int run(const struct fl_cmd *cmd, int argc, char **argv,
@@ -791,13 +810,9 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		fl_say("--callers cannot be used with -P: name the functions there");
 		return FL_EXIT_USAGE;
 	}
-	if (w.program && (w.callers || w.part.is_given || (w.analysis &&
-	    strcmp(w.analysis, FL_PROGRAM_FUNCTIONS)))) {
-		fl_say("--program shows functions by samples: it cannot be used with %s",
-		       w.callers ? "--callers" : w.part.is_given ? "--time-range" : "-a");
+	if (choose_by(&w))
 		return FL_EXIT_USAGE;
-	}
-	w.analysis = w.callers ? FL_STACKS : w.program ? FL_PROGRAM_FUNCTIONS : w.analysis;
+	w.analysis = w.callers ? FL_STACKS : w.analysis;
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	unload(&before);

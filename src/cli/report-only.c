@@ -82,15 +82,6 @@ const char *fl_sheet_nearest(const struct fl_sheet *s, const char *pattern)
 	return near;
 }
 
-/* A line that nothing matches, with the function whose name is nearest. */
-static void say_none(const struct fl_sheet *s, const char *pattern)
-{
-	const char *near = fl_sheet_nearest(s, pattern);
-
-	fl_say("no function of %s matches `%s`%s%s%s", s->name ? s->name : "this result",
-	       pattern, near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
-}
-
 struct named_ones {
 	const struct fl_sheet *sheet;
 	const struct fl_home *homes;
@@ -114,14 +105,19 @@ static void say_what_names_none(const struct named_ones *n)
 	const struct flick_rows *r = n->sheet->result;
 
 	for (uint32_t k = 0; k < n->only->n; k++) {
+		const char *pattern = n->only->patterns[k], *near;
 		size_t i = 0;
 
 		while (i < r->n_rows &&
-		       !fl_sheet_matches(n->sheet, n->homes, n->only->patterns[k],
+		       !fl_sheet_matches(n->sheet, n->homes, pattern,
 					 r->cells[i * r->n_columns + (size_t)n->column]))
 			i++;
-		if (i == r->n_rows)
-			say_none(n->sheet, n->only->patterns[k]);
+		if (i < r->n_rows)
+			continue;
+		near = fl_sheet_nearest(n->sheet, pattern);
+		fl_say("no function of %s matches `%s`%s%s%s",
+		       n->sheet->name ? n->sheet->name : "this result", pattern,
+		       near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "");
 	}
 }
 

@@ -13,7 +13,13 @@
 
 /* ---- samples of the program counter (sampler.c) ----------------------------------- */
 
-/* Samples at one place of one process. */
+struct fl_sampled_thread {
+	int32_t tid;
+	char name[16];			/* the last that it had, or [unknown] */
+	uint64_t periods;		/* of CPU time */
+};
+
+/* Samples at one place of one thread. */
 struct fl_pc {
 	const char *path;		/* of the file that was mapped there; "": none.
 					 * Lives until close */
@@ -23,6 +29,7 @@ struct fl_pc {
 	uint64_t n;			/* periods of CPU time */
 	uint64_t taken;			/* samples */
 	int32_t pid;
+	const struct fl_sampled_thread *thread;	/* lives until close; NULL: of a chain */
 };
 
 /* Is `path` a file's? Not memory without a name, nor what is written to through an alias

@@ -17,6 +17,7 @@
  * than the samples in it. So the records of all rings are put in the order of time first,
  * except those of the last moments: earlier ones may still be on their way.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,6 +30,7 @@
 #include "perf/rings.h"
 #include "perf/sampler.h"
 #include "perf/stacks.h"
+#include "perf/tasks.h"
 
 #define PERIOD_NS 997003ull		/* a prime: in step with nobody's timer */
 #define SETTLED_NS 2000000ull		/* by then a record is in its ring */
@@ -37,11 +39,13 @@
 struct told_record {
 	uint64_t time;
 	uint32_t type;
-	int32_t pid, parent, tid;	/* tid: of a sample */
+	int32_t pid, parent, tid;	/* tid: of a sample, and of a name */
 	uint32_t periods;		/* that a sample stands for */
 	uint64_t at;
 	struct fl_map map;
 	struct fl_sampled_stack *stack;		/* of a sample; NULL: not asked for */
+	bool is_exec;			/* the thread is named as it executes a program */
+	char name[16];
 };
 
 enum { FILE_WORDS = 6 };		/* device, inode, generation */
@@ -62,12 +66,7 @@ struct fl_sampler {
 	uint32_t n_paths;
 	struct fl_pc *pcs;		/* the first n_merged are sorted, each once */
 	uint32_t n_pcs, n_merged;
-	struct ran {			/* how long each thread ran */
-		int32_t tid;
-		uint64_t periods;
-	} *ran;
-	uint32_t n_ran;
-	struct fl_hash by_tid;
+	struct fl_tasks tasks;
 	struct fl_chains chains;
 	struct fl_stacks stacks;
 	enum fl_sampled what;
@@ -138,6 +137,12 @@ struct fork {				/* and of who ends */
 	uint32_t pid, parent;
 };
 
+struct naming {
+	struct perf_event_header header;
+	int32_t pid, tid;
+	char name[];
+};
+
 static void take_mapping(struct fl_sampler *s, struct told_record *m, const struct mapping *r)
 {
 	if (!(r->prot & PROT_EXEC)) {
@@ -177,8 +182,11 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	} else if (h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) {
 		m.pid = (int32_t)((const struct fork *)h)->pid;
 		m.parent = (int32_t)((const struct fork *)h)->parent;
-	} else if (h->type == PERF_RECORD_COMM && h->misc & PERF_RECORD_MISC_COMM_EXEC) {
-		m.pid = ((const int32_t *)(h + 1))[0];
+	} else if (h->type == PERF_RECORD_COMM) {
+		m.pid = ((const struct naming *)h)->pid;
+		m.tid = ((const struct naming *)h)->tid;
+		m.is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
+		snprintf(m.name, sizeof(m.name), "%s", ((const struct naming *)h)->name);
 	} else {
 		return;
 	}
@@ -196,6 +204,8 @@ static int compare_pcs(const void *x, const void *y)
 
 	if (a->pid != b->pid)
 		return a->pid < b->pid ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
 	if (a->program != b->program)
 		return a->program < b->program ? -1 : 1;
 	if (a->path != b->path)
@@ -311,38 +321,16 @@ static void count_calls(struct fl_sampler *s, struct sampled *of, uint64_t at)
 		.program = pcs[0].program });
 }
 
-static struct ran *find_ran(const struct fl_sampler *s, int32_t tid)
-{
-	uint32_t hash = fl_hash_of(0, (uint32_t)tid), at = hash, item;
-
-	while ((item = fl_hash_next(&s->by_tid, hash, &at)))
-		if (s->ran[item - 1].tid == tid)
-			return &s->ran[item - 1];
-	return NULL;
-}
-
-static void add_ran(struct fl_sampler *s, int32_t tid, uint32_t periods)
-{
-	struct ran *ran = find_ran(s, tid);
-
-	if (ran)
-		ran->periods += periods;
-	else if (!has_room_for(s, &s->ran, s->n_ran, sizeof(*ran)) ||
-		 fl_hash_put(&s->by_tid, fl_hash_of(0, (uint32_t)tid), s->n_ran + 1))
-		s->failed = true;
-	else
-		s->ran[s->n_ran++] = (struct ran){ tid, periods };
-}
-
 uint64_t fl_sampler_ran_ns(const struct fl_sampler *s, int32_t tid)
 {
-	const struct ran *ran = find_ran(s, tid);
+	const struct fl_sampled_thread *thread = fl_tasks_find(&s->tasks, tid);
 
-	return ran ? ran->periods * PERIOD_NS : 0;
+	return thread ? thread->periods * PERIOD_NS : 0;
 }
 
 /* A sample that stood in a function's body stood in the function. A sample that is there for
- * its stack alone counts as nothing else. */
+ * its stack alone counts as nothing else. What flick has beside a program comes of it, and so
+ * has its events: samples there are none of the program's. */
 static void count_sample(struct fl_sampler *s, const struct told_record *m)
 {
 	struct sampled of = { s, m, fl_mapped_find(&s->mapped, m->pid) };
@@ -351,12 +339,17 @@ static void count_sample(struct fl_sampler *s, const struct told_record *m)
 					  fl_originals_body(s->originals, m->pid, m->at) : NULL;
 	uint64_t at = body ? body->function : m->at;
 	struct fl_pc pc = sampled_place(&of, at);
+	struct fl_sampled_thread *thread = fl_tasks_get(&s->tasks, m->pid, m->tid);
 
+	s->failed |= !thread;
+	if (!thread || !strcmp(thread->name, FL_OS_OUTSIDE_NAME))
+		return;
 	if (s->what != FL_SAMPLED_PLACES && (m->stack || m->periods))
 		count_calls(s, &of, at);
 	if (!m->periods)
 		return;
-	add_ran(s, m->tid, m->periods);
+	thread->periods += m->periods;
+	pc.thread = thread;
 	for (uint32_t i = 0; i < s->n_told; i++)
 		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)
@@ -398,7 +391,9 @@ static void settle(struct fl_sampler *s, uint64_t until)
 				fl_mapped_exit(&s->mapped, m->pid);
 			break;
 		case PERF_RECORD_COMM:
-			fl_mapped_exec(&s->mapped, m->pid);
+			fl_tasks_rename(&s->tasks, m->tid, m->name);
+			if (m->is_exec)
+				fl_mapped_exec(&s->mapped, m->pid);
 			break;
 		}
 	}
@@ -469,8 +464,8 @@ void fl_sampler_stop(struct fl_sampler *s)
 void fl_sampler_forget(struct fl_sampler *s)
 {
 	s->n_pcs = s->n_merged = 0;
-	for (uint32_t i = 0; i < s->n_ran; i++)
-		s->ran[i].periods = 0;
+	for (uint32_t i = 0; i < s->tasks.n; i++)
+		s->tasks.of[i]->periods = 0;
 	fl_chains_forget(&s->chains);
 }
 
@@ -667,8 +662,7 @@ void fl_sampler_close(struct fl_sampler *s)
 	fl_mapped_close(&s->mapped);
 	free(s->paths);
 	free(s->pcs);
-	free(s->ran);
-	fl_hash_free(&s->by_tid);
+	fl_tasks_close(&s->tasks);
 	fl_chains_forget(&s->chains);
 	free(s);
 }

@@ -18,7 +18,8 @@ static const char *const latency_shown[] = { "total_ns", "self_ns", FL_SHARE, "c
 static const char *const stacks_shown[] = { "total_ns", FL_SHARE, "self_ns", "samples", NULL };
 static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NULL };
 static const char *const programs_shown[] = { "self_ns", FL_SHARE, "runs", NULL };
-static const char *const program_functions_shown[] = { "self_ns", FL_SHARE, "samples", NULL };
+static const char *const by_thread_shown[] = { "self_ns", FL_SHARE, "samples", "tid", NULL };
+static const char *const functions_shown[] = { "self_ns", FL_SHARE, "samples", NULL };
 /* Columns of any result of flick's own that are shown where a row has more than 0 of them. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -198,7 +199,9 @@ static const char *const *shown_of(const struct fl_sheet *s)
 		const char *const *shown;
 	} lists[] = { { "latency", latency_shown }, { "stacks", stacks_shown },
 		      { "callers", callers_shown }, { "programs", programs_shown },
-		      { "program_functions", program_functions_shown } };
+		      { "program_functions", functions_shown },
+		      { "by_thread", by_thread_shown },
+		      { "thread_functions", functions_shown } };
 
 	for (size_t i = 0; s->name && i < ARRAY_LEN(lists); i++)
 		if (!strcmp(s->name, lists[i].name))
@@ -271,8 +274,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return true;
 	if (!strncmp(name, RAW, strlen(RAW)) || !strcmp(name, "sum_ns"))
 		return false;
-	if (!strcmp(s->name, "program_functions") && !strcmp(name, "program") &&
-	    r->columns[c].type == FLICK_COL_TEXT)
+	if (shown_of(s) == functions_shown && r->columns[c].type == FLICK_COL_TEXT &&
+	    (!strcmp(name, "program") || !strcmp(name, "thread")))
 		return !is_one_text(r, c);
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);

@@ -59,7 +59,7 @@ static uint32_t entry_of(struct fl_diff *d, uint32_t parent, char *name)
 	return ++d->n;
 }
 
-/* The names in a row: "caller -> function", "program: function". */
+/* The names in a row: "caller -> function", "program: function", "thread: function". */
 static char *name_of(const struct fl_sheet *s, const uint64_t *row)
 {
 	const struct flick_rows *r = s->result;
@@ -72,7 +72,8 @@ static char *name_of(const struct fl_sheet *s, const uint64_t *row)
 		if (!fl_sheet_is_text(r, c))
 			continue;
 		fprintf(f, "%s%s", between, fl_sheet_text(s, c, row[c]));
-		between = strcmp(r->columns[c].name, "program") ? " -> " : ": ";
+		between = strcmp(r->columns[c].name, "program") &&
+			  strcmp(r->columns[c].name, "thread") ? " -> " : ": ";
 	}
 	return f && !fclose(f) ? text : NULL;
 }

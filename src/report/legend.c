@@ -70,7 +70,8 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 	const bool is_timed = cell_of(s, row, "avg_ns") != FLICK_NONE ||
 			      cell_of(s, row, "p50_ns") != FLICK_NONE;
 
-	if (is(s->name, "programs") || is(s->name, "program_functions"))
+	if (is(s->name, "programs") || is(s->name, "program_functions") ||
+	    is(s->name, "by_thread") || is(s->name, "thread_functions"))
 		return KNOWN;
 	if (cell_of(s, row, "calls") == FLICK_NONE)
 		return NO_PROBE;

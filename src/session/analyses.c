@@ -14,11 +14,19 @@ const char *fl_analysis_each(size_t i)
 	return fl_analyses[i] ? fl_analyses[i]->name : NULL;
 }
 
+const char *const fl_sampled_results[FL_N_SAMPLED + 1] = {
+	[FL_R_STACKS] = FL_STACKS, [FL_R_PROGRAMS] = FL_PROGRAMS,
+	[FL_R_PROGRAM_FUNCTIONS] = FL_PROGRAM_FUNCTIONS, [FL_R_BY_THREAD] = FL_BY_THREAD,
+	[FL_R_THREAD_FUNCTIONS] = FL_THREAD_FUNCTIONS,
+};
+
 /* Names of tables have no case. */
 bool fl_is_of_samples(const char *name)
 {
-	return !strcasecmp(name, FL_STACKS) || !strcasecmp(name, FL_PROGRAMS) ||
-	       !strcasecmp(name, FL_PROGRAM_FUNCTIONS);
+	for (size_t i = 0; i < FL_N_SAMPLED; i++)
+		if (!strcasecmp(name, fl_sampled_results[i]))
+			return true;
+	return false;
 }
 
 int fl_session_use(struct fl_session_options *o, const char *spec)
@@ -33,7 +41,7 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 	if (fl_is_of_samples(spec)) {
 		fl_say("`%s` needs no -a: recordings without one%s have it, and `flick report "
 		       "-a %s` shows it", spec,
-		       strcmp(spec, FL_STACKS) ? ", with --follow," : "", spec);
+		       strncmp(spec, "program", 7) ? "" : ", with --follow,", spec);
 		return -1;
 	}
 	if (fl_use_open(&use, spec, why)) {

@@ -237,10 +237,8 @@ static unsigned char *mark_functions(const struct fl_session *s)
 	for (size_t i = 0; marks && i < s->o->n_analyses; i++)
 		if (s->has_result[i])
 			mark_result(s, &s->results[i], marks);
-	if (marks && s->has_stacks)
-		mark_result(s, &s->stacks, marks);
-	if (marks && s->programs.n_rows)
-		mark_result(s, &s->program_functions, marks);
+	for (size_t i = 0; marks && i < FL_N_SAMPLED; i++)
+		mark_result(s, &s->sampled[i], marks);
 	return marks;
 }
 
@@ -321,8 +319,8 @@ static void await_lines(void *arg)
 static int save_with(struct fl_session *s, const struct kept_rows *kept,
 		     struct lines *lines)
 {
-	const char *names[FL_MAX_ANALYSES + 3], *providers[FL_N_PROVIDERS];
-	struct flick_rows results[FL_MAX_ANALYSES + 3];
+	const char *names[FL_MAX_ANALYSES + FL_N_SAMPLED], *providers[FL_N_PROVIDERS];
+	struct flick_rows results[FL_MAX_ANALYSES + FL_N_SAMPLED];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
 		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
@@ -343,15 +341,11 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 		names[r.n_results] = s->o->analyses[i].name;
 		results[r.n_results++] = s->results[i];
 	}
-	if (s->has_stacks) {
-		names[r.n_results] = FL_STACKS;
-		results[r.n_results++] = s->stacks;
-	}
-	if (s->programs.n_rows) {
-		names[r.n_results] = FL_PROGRAMS;
-		results[r.n_results++] = s->programs;
-		names[r.n_results] = FL_PROGRAM_FUNCTIONS;
-		results[r.n_results++] = s->program_functions;
+	for (size_t i = 0; i < FL_N_SAMPLED; i++) {
+		if (!s->sampled[i].n_columns)
+			continue;
+		names[r.n_results] = fl_sampled_results[i];
+		results[r.n_results++] = s->sampled[i];
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);
 	describe(&p, s);

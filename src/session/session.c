@@ -424,9 +424,8 @@ void fl_session_close(struct fl_session *s)
 {
 	for (size_t i = 0; i < s->o->n_analyses; i++)
 		free(s->results[i].cells);
-	free(s->stacks.cells);
-	free(s->programs.cells);
-	free(s->program_functions.cells);
+	for (size_t i = 0; i < FL_N_SAMPLED; i++)
+		free(s->sampled[i].cells);
 	fl_ctl_close(s);
 	fl_change_close(s);		/* its sessions listen to readers */
 	fl_readers_close(s->readers);

@@ -163,12 +163,18 @@ int fl_session_take_uses(void *options, const struct fl_option *, const char *li
 /* Analysis `cache` has caches of that geometry; it tells by source line. */
 int fl_session_take_cache(void *options, const struct fl_option *, const char *geometry);
 int fl_session_take_lines(void *options, const struct fl_option *, const char *none);
-/* Results that no analysis makes. */
+/* Results that no analysis makes, but samples of the program counter. */
 #define FL_STACKS "stacks"
-#define FL_CALLERS "callers"
 #define FL_PROGRAMS "programs"
 #define FL_PROGRAM_FUNCTIONS "program_functions"
+#define FL_BY_THREAD "by_thread"	/* a table `threads` is there, of any recording */
+#define FL_THREAD_FUNCTIONS "thread_functions"
+enum { FL_R_STACKS, FL_R_PROGRAMS, FL_R_PROGRAM_FUNCTIONS, FL_R_BY_THREAD,
+       FL_R_THREAD_FUNCTIONS, FL_N_SAMPLED };
+extern const char *const fl_sampled_results[FL_N_SAMPLED + 1];		/* NULL at the end */
 bool fl_is_of_samples(const char *result);
+/* What is made of `stacks` for a report. */
+#define FL_CALLERS "callers"
 
 /* ---- a session (session.c, finish.c) ---------------------------------------------- */
 
@@ -289,9 +295,7 @@ struct fl_session {
 	} program_ran[FL_MAX_PROGRAMS];
 	bool self_is_cpu;		/* self times of `latency` are from samples */
 	bool has_stacks;		/* result `stacks` (contexts.c) */
-	struct flick_rows stacks;
-	struct flick_rows programs;	/* likewise (programs.c); no rows: there is none */
-	struct flick_rows program_functions;
+	struct flick_rows sampled[FL_N_SAMPLED];	/* no columns: there is none */
 	struct fl_stack_ends {		/* samples whose outermost callers */
 		uint64_t completed;	/* others told */
 		uint64_t unknown;	/* nobody did */

@@ -96,6 +96,25 @@ static struct fl_pc sum_up(void)
 	return sum;
 }
 
+/* The first thread has the name that it was given before any sample was looked at; threads that
+ * had ended by then are named after it. */
+static void assert_threads_are_named(void)
+{
+	size_t n;
+	const struct fl_pc *pc = fl_sampler_counts(sampler, &n);
+	const struct fl_sampled_thread *seen = NULL;
+	int others = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		assert_non_null(pc[i].thread);
+		assert_string_equal(pc[i].thread->name, "sampled");
+		if (pc[i].thread->tid != getpid() && pc[i].thread != seen)
+			others++;
+		seen = pc[i].thread;
+	}
+	assert_true(others >= 2);
+}
+
 static void fewer_samples_stand_for_the_same_time(void **unused)
 {
 	pthread_t earlier, later;
@@ -104,6 +123,7 @@ static void fewer_samples_stand_for_the_same_time(void **unused)
 	(void)unused;
 	sem_init(&there, 0, 0);
 	sem_init(&go, 0, 0);
+	pthread_setname_np(pthread_self(), "sampled");
 	if (fl_sampler_open_of(&sampler, getpid(), FL_SAMPLED_PLACES))
 		skip();
 	begin_thread(&earlier);
@@ -118,6 +138,7 @@ static void fewer_samples_stand_for_the_same_time(void **unused)
 	pthread_join(later, NULL);
 	fl_sampler_stop(sampler);
 	after = sum_up();
+	assert_threads_are_named();
 	fl_sampler_close(sampler);
 
 	assert_int_equal(before.n, before.taken);

@@ -68,13 +68,14 @@ static void make(void)
 {
 	struct fl_stood stood = { &chains, stands, first };
 
+	session.has_stacks = true;
 	assert_int_equal(fl_contexts_gather(&profile, &stood), 0);
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
-	free(session.stacks.cells);
+	free(session.sampled[FL_R_STACKS].cells);
 	free(profile.told.of);
 	free(profile.lacking.of);
 	return 0;
@@ -82,7 +83,7 @@ static int tear_down(void **state)
 
 static uint64_t cell(size_t row, const char *column)
 {
-	const struct flick_rows *r = &session.stacks;
+	const struct flick_rows *r = &session.sampled[FL_R_STACKS];
 
 	return r->cells[row * r->n_columns + (size_t)fl_sheet_column(r, column)];
 }
@@ -97,10 +98,10 @@ static int64_t periods_in(const char *way, const char *column)
 	for (; *way; way++, above = i) {
 		uint64_t f = *way == '.' ? FLICK_NONE : (uint64_t)(*way - 'a');
 
-		for (i = 0; i < session.stacks.n_rows; i++)
+		for (i = 0; i < session.sampled[FL_R_STACKS].n_rows; i++)
 			if (cell(i, "parent") == above && cell(i, "function") == f)
 				break;
-		if (i == session.stacks.n_rows)
+		if (i == session.sampled[FL_R_STACKS].n_rows)
 			return -1;
 	}
 	assert_int_equal(cell(i, "id"), i);
@@ -147,7 +148,7 @@ static void callers_stand_above_whom_they_called(void **state)
 	taken[2] = 2;
 	taken[0] = 1;
 	make();
-	assert_int_equal(session.stacks.n_rows, 4);
+	assert_int_equal(session.sampled[FL_R_STACKS].n_rows, 4);
 	assert_int_equal(in_itself("abc"), 5);
 	assert_int_equal(in_itself("ac"), 2);
 	assert_int_equal(in_all("ab"), 5);
@@ -195,7 +196,7 @@ static void what_was_inlined_is_called_by_who_has_it(void **state)
 	self[4] = 3;
 	make();
 	assert_int_equal(in_itself("abcde"), 3);
-	assert_int_equal(session.stacks.n_rows, 5);
+	assert_int_equal(session.sampled[FL_R_STACKS].n_rows, 5);
 }
 
 static void who_calls_itself_stands_below_itself(void **state)
@@ -345,7 +346,7 @@ static void who_call_one_another_alone_lead_nowhere(void **state)
 	make();
 	assert_int_equal(in_itself(".aba"), 1);
 	assert_int_equal(in_itself(".bab"), 10);
-	assert_int_equal(session.stacks.n_rows, 7);
+	assert_int_equal(session.sampled[FL_R_STACKS].n_rows, 7);
 }
 
 static void self_times_are_no_more_and_no_less(void **state)

@@ -338,7 +338,7 @@ int fl_contexts_gather(struct fl_profile *p, const struct fl_stood *in)
 	if (!d.failed)
 		count_in_calls(&d);
 	if (!d.failed)
-		err = fl_contexts_rows(&d.tree, &s->stacks);
+		err = s->has_stacks ? fl_contexts_rows(&d.tree, &s->sampled[FL_R_STACKS]) : 0;
 	fl_contexts_free(&d.tree);
 	free(d.caller);
 	free(d.steps);

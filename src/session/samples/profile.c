@@ -186,6 +186,8 @@ static int gather_selves(struct fl_profile *p)
 		if (!err && any_bare && fl_bare_is(p->s, &pcs[places[i].pc]))
 			err = fl_profile_add(p, &p->bare, f, places[i].n);
 	}
+	if (!err && p->s->self_is_cpu)
+		err = fl_threads_fill(p->s, pcs, places, n_places);
 	if (!err && p->s->o->follow && p->s->self_is_cpu)
 		err = fl_programs_fill(p->s, pcs, places, n_places);
 	free(places);

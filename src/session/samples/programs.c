@@ -26,7 +26,6 @@ static const struct flick_column function_columns[] = {
 	{ "self_ns", FLICK_COL_NS },
 	{ "samples", FLICK_COL_COUNT },
 };
-enum { OF_PROGRAM, OF_FUNCTION, OF_SELF, OF_SAMPLES, N_FUNCTION_COLUMNS };
 
 static uint64_t cell_of(const char *text)
 {
@@ -55,13 +54,10 @@ static int begin_rows(struct fl_session *s)
 {
 	size_t n;
 	const struct fl_mapped_program *programs = fl_sampler_programs(s->sampler, &n);
-	struct flick_rows *r = &s->programs;
+	struct flick_rows *r = &s->sampled[FL_R_PROGRAMS];
 
-	r->cells = calloc(n + 1, N_COLUMNS * sizeof(*r->cells));
-	if (!r->cells)
+	if (fl_joined_begin(r, columns, N_COLUMNS, n + 1))
 		return -ENOMEM;
-	r->columns = columns;
-	r->n_columns = N_COLUMNS;
 	for (; r->n_rows < n; r->n_rows++) {
 		uint64_t *row = r->cells + r->n_rows * N_COLUMNS;
 
@@ -84,76 +80,36 @@ static uint64_t *get_row(struct flick_rows *r, const char *program)
 	return row;
 }
 
-static int by_program_and_function(const void *x, const void *y)
-{
-	const uint64_t *a = x, *b = y;
-	int column = a[OF_PROGRAM] != b[OF_PROGRAM] ? OF_PROGRAM : OF_FUNCTION;
-
-	return a[column] < b[column] ? -1 : a[column] > b[column];
-}
-
-/* Each function that was sampled in a program gets one row there. */
-static void join_rows(struct flick_rows *r)
-{
-	const size_t bytes = N_FUNCTION_COLUMNS * sizeof(*r->cells);
-	size_t kept = 0;
-
-	qsort(r->cells, r->n_rows, bytes, by_program_and_function);
-	for (size_t i = 0; i < r->n_rows; i++) {
-		const uint64_t *row = r->cells + i * N_FUNCTION_COLUMNS;
-		uint64_t *last = kept ? r->cells + (kept - 1) * N_FUNCTION_COLUMNS : NULL;
-
-		if (last && !by_program_and_function(last, row)) {
-			last[OF_SELF] += row[OF_SELF];
-			last[OF_SAMPLES] += row[OF_SAMPLES];
-		} else {
-			memmove(r->cells + kept++ * N_FUNCTION_COLUMNS, row, bytes);
-		}
-	}
-	r->n_rows = kept;
-}
-
 /* A process has its program's text by one pointer mostly: so rows are given their programs, by
  * names, a pointer at a time. A program has one text then. */
 static void add_to_programs(struct flick_rows *programs, struct flick_rows *of)
 {
-	const size_t bytes = N_FUNCTION_COLUMNS * sizeof(*of->cells);
 	uint64_t last = 0, *program = NULL;
 
-	qsort(of->cells, of->n_rows, bytes, by_program_and_function);
+	fl_joined_sort(of);
 	for (size_t i = 0; i < of->n_rows; i++) {
-		uint64_t *row = of->cells + i * N_FUNCTION_COLUMNS;
+		uint64_t *row = of->cells + i * FL_N_OF;
 
-		if (!program || row[OF_PROGRAM] != last) {
-			last = row[OF_PROGRAM];
+		if (!program || row[FL_OF_WHOSE] != last) {
+			last = row[FL_OF_WHOSE];
 			program = get_row(programs, (const char *)(uintptr_t)last);
 		}
-		row[OF_PROGRAM] = program[PROGRAM];
-		program[SELF] += row[OF_SELF];
-		program[SAMPLES] += row[OF_SAMPLES];
+		row[FL_OF_WHOSE] = program[PROGRAM];
+		program[SELF] += row[FL_OF_SELF];
+		program[SAMPLES] += row[FL_OF_SAMPLES];
 	}
 }
 
 int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
 		     const struct fl_place *places, size_t n_places)
 {
-	struct flick_rows *of = &s->program_functions;
+	struct flick_rows *of = &s->sampled[FL_R_PROGRAM_FUNCTIONS];
 
-	of->cells = calloc(n_places + 1, N_FUNCTION_COLUMNS * sizeof(*of->cells));
-	if (!of->cells || begin_rows(s))
+	if (fl_joined_begin(of, function_columns, FL_N_OF, n_places) || begin_rows(s))
 		return -ENOMEM;
-	of->columns = function_columns;
-	of->n_columns = N_FUNCTION_COLUMNS;
-	for (size_t i = 0; i < n_places; i++) {
-		const struct fl_pc *pc = &pcs[places[i].pc];
-		uint64_t *row = of->cells + of->n_rows++ * N_FUNCTION_COLUMNS;
-
-		row[OF_PROGRAM] = cell_of(pc->program);
-		row[OF_FUNCTION] = places[i].function;
-		row[OF_SELF] = pc->n * fl_sampler_period_ns();
-		row[OF_SAMPLES] = pc->taken;
-	}
-	add_to_programs(&s->programs, of);
-	join_rows(of);
+	for (size_t i = 0; i < n_places; i++)
+		fl_joined_add(of, pcs[places[i].pc].program, &pcs[places[i].pc], &places[i]);
+	add_to_programs(&s->sampled[FL_R_PROGRAMS], of);
+	fl_joined_join(of);
 	return 0;
 }
