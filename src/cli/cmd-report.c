@@ -10,6 +10,7 @@
 struct wish {
 	const char *dir, *before, *fields, *sort, *analysis, *callers;
 	const char *by[FL_N_BYS];	/* --program, --thread */
+	const char *annotate;
 	struct fl_only only;
 	unsigned format;		/* of fl_exporters */
 	uint32_t rows;
@@ -80,6 +81,8 @@ static const struct fl_option options[] = {
 	  fl_take_text, AT(by[FL_BY_PROGRAM]) },
 	{ 0, "thread", "THREAD", "show the functions of THREAD, a glob or number, by samples",
 	  fl_take_text, AT(by[FL_BY_TID]) },
+	{ 0, "annotate", "FUNCTION", "show the source lines of FUNCTION, a glob, by samples",
+	  fl_take_text, AT(annotate) },
 	{ 0, "info", NULL, "show what was recorded, when and how, and no table",
 	  fl_take_flag, AT(info) },
 	{ 0, "diff", "DIR", "compare with DIR, which was recorded before",
@@ -245,8 +248,9 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 	if (!*analysis)
 		*analysis = "latency";
 	by = fl_by_of(*analysis);
-	if (by && !fl_store_has(from->store, *analysis))
-		fl_why(why, dir, "has no result `%s`: %s", *analysis, by->had_by);
+	if ((by || !strcmp(*analysis, FL_PLACES)) && !fl_store_has(from->store, *analysis))
+		fl_why(why, dir, "has no result `%s`: %s", *analysis, by ? by->had_by :
+		       "recordings with self times of samples have it");
 	else if (!(is_stacks(*analysis) ?
 		   fl_stacks_load(from->store, dir, &from->rows, why) :
 		   fl_store_load(from->store, *analysis, &from->rows, why)))
@@ -552,6 +556,36 @@ static void fit_stacks(struct source *from, const struct wish *w)
 	from->sheet.note = from->note;
 }
 
+/* Addresses become lines. */
+static int annotate(struct source *from, const char *functions)
+{
+	const char *changed;
+	char why[FL_WHY];
+	uint64_t unknown = 0;
+	int samples = fl_sheet_column(&from->rows, "samples");
+	int address = fl_sheet_column(&from->rows, "address");
+
+	for (size_t i = 0; samples >= 0 && address >= 0 && i < from->rows.n_rows; i++) {
+		const uint64_t *row = from->rows.cells + i * from->rows.n_columns;
+
+		unknown += row[address] ? 0 : row[samples];
+	}
+	add_note(from, "CPU time of lines of %.200s, from %" PRIu64 " samples of the program "
+		 "counter", functions, fl_sheet_sum(&from->rows, "samples"));
+	if (unknown)
+		add_note(from, "of %" PRIu64 " the line is not known: they stood in code of no "
+			 "file, or in second bodies of processes that had ended", unknown);
+	if (fl_store_annotate(from->store, &from->sheet, &changed, why)) {
+		fl_say("%s", why);
+		return -1;
+	}
+	if (changed)
+		add_note(from, "%.400s has changed since: of its lines addresses are left",
+			 changed);
+	from->sheet.whole = fl_sheet_sum(&from->rows, "self_ns");
+	return 0;
+}
+
 static int show(struct source *from, const struct wish *w)
 {
 	const struct fl_by *by = fl_by_of(from->sheet.name);
@@ -584,6 +618,8 @@ static int show(struct source *from, const struct wish *w)
 	note_watched(from);
 	/* what stands above is of all */
 	if (w->only.n && fl_report_only(from->store, &from->sheet, &w->only))
+		return FL_EXIT_FAILED;
+	if (w->annotate && annotate(from, w->annotate))
 		return FL_EXIT_FAILED;
 	if ((w->lines && add_lines(from)) || add_modules(from, w))
 		return FL_EXIT_FAILED;
@@ -812,7 +848,17 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 	}
 	if (choose_by(&w))
 		return FL_EXIT_USAGE;
-	w.analysis = w.callers ? FL_STACKS : w.analysis;
+	if (w.annotate && (w.only.n || w.analysis || w.callers || w.before ||
+			   w.part.is_given)) {
+		fl_say("--annotate shows lines by samples: it cannot be used with %s",
+		       w.only.n ? "-P: name the functions there" : w.callers ? "--callers" :
+		       w.before ? "--diff" : w.part.is_given ? "--time-range" :
+		       w.by[FL_BY_PROGRAM] ? "--program" : w.by[FL_BY_TID] ? "--thread" : "-a");
+		return FL_EXIT_USAGE;
+	}
+	if (w.annotate)
+		w.only = (struct fl_only){ .patterns = { w.annotate }, .n = 1 };
+	w.analysis = w.callers ? FL_STACKS : w.annotate ? FL_PLACES : w.analysis;
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	unload(&before);

@@ -39,6 +39,10 @@ bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *);
  * where no body is. Also of any other place in a body: its instruction of the function. Any
  * thread, any time, no lock. */
 uintptr_t fl_unwind_origin(uintptr_t pc);
+/* Likewise by a table that was copied from another process, of which nothing is believed: its
+ * `n` bytes stand at `table`, and places are as far away from there as they are in that process
+ * from its table. `pc` itself: nothing tells. */
+uintptr_t fl_unwind_origin_by(const void *table, size_t n, uintptr_t pc);
 /* From now on unwinders ask us (agent/find.c). Called before the first body. */
 void fl_unwind_serve(void);
 

@@ -123,17 +123,20 @@ int fl_fde_write(struct fl_out *o, const struct fl_fde *f, const struct fl_unwin
 }
 
 /* All is as put_data() wrote it. The CIE's second letter is P, or there is no LSDA. */
-uintptr_t fl_fde_origin(const unsigned char *fde, uintptr_t pc)
+uintptr_t fl_fde_origin(struct fl_in *in, const unsigned char *begin, uintptr_t pc)
 {
 	enum { LETTER = HEAD + 2 };
-	struct fl_in in = { .p = fde + 4, .end = fde + 4 + *(const uint32_t *)fde };
-	const unsigned char *cie = fde + 4 - fl_in_fixed(&in, 4);
-	uintptr_t start = fl_in_pointer(&in, NULL, near_pointer);
+	struct fl_in fde = fl_in_part(in, fl_in_fixed(in, 4));
+	const unsigned char *at = fde.p;
+	uint64_t to_cie = fl_in_fixed(&fde, 4);
+	uintptr_t start = fl_in_pointer(&fde, NULL, near_pointer), origin;
 
-	if (pc - start > fl_in_fixed(&in, 4))
+	if (fde.is_bad || to_cie > (uintptr_t)(at - begin) || to_cie <= LETTER ||
+	    pc - start > fl_in_fixed(&fde, 4))
 		return pc;
-	fl_in_uleb(&in);
-	if (cie[LETTER] == 'P')
-		fl_in_fixed(&in, 4);
-	return fl_origins_find(&in, (uint32_t)(pc - start));
+	fl_in_uleb(&fde);
+	if (at[LETTER - (int64_t)to_cie] == 'P')
+		fl_in_fixed(&fde, 4);
+	origin = fl_origins_find(&fde, (uint32_t)(pc - start));
+	return fde.is_bad ? pc : origin;
 }

@@ -133,12 +133,10 @@ bool fl_unwind_find(uintptr_t pc, struct fl_unwind_found *found)
 	return true;
 }
 
-/* A call's last byte is in its body; what it returns to may be behind that. */
-uintptr_t fl_unwind_origin(uintptr_t pc)
+/* How many of the first `hi` entries begin before a place. */
+static size_t entries_before(const struct fl_unwind_table *t, size_t hi, uintptr_t pc)
 {
-	const struct area *a = area_around(pc - 1);
-	const struct fl_unwind_table *t = a ? a->table : NULL;
-	size_t lo = 0, hi = t ? load_acquire(&t->count) : 0;	/* (B) pairs with (A) */
+	size_t lo = 0;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
@@ -148,7 +146,32 @@ uintptr_t fl_unwind_origin(uintptr_t pc)
 		else
 			hi = mid;
 	}
-	return lo ? fl_fde_origin((const unsigned char *)t + t->entries[lo - 1].fde, pc) : pc;
+	return lo;
+}
+
+/* A call's last byte is in its body; what it returns to may be behind that. */
+uintptr_t fl_unwind_origin(uintptr_t pc)
+{
+	const struct area *a = area_around(pc - 1);
+	const struct fl_unwind_table *t = a ? a->table : NULL;
+	size_t n = t ? load_acquire(&t->count) : 0;		/* (B) pairs with (A) */
+	size_t i = n ? entries_before(t, n, pc) : 0;
+	const unsigned char *fde = i ? (unsigned char *)t + t->entries[i - 1].fde : NULL;
+
+	return i ? fl_fde_origin(&(struct fl_in){ .p = fde, .end = fde + 4 +
+				 *(const uint32_t *)fde }, NULL, pc) : pc;
+}
+
+uintptr_t fl_unwind_origin_by(const void *table, size_t n, uintptr_t pc)
+{
+	const struct fl_unwind_table *t = table;
+	size_t most = n < sizeof *t ? 0 : (n - sizeof *t) / sizeof *t->entries;
+	size_t i = most ? entries_before(t, t->count < most ? t->count : most, pc + 1) : 0;
+	struct fl_in in = { .p = table, .end = (const unsigned char *)table + n };
+
+	if (!i || !fl_in_take(&in, (uint32_t)t->entries[i - 1].fde))
+		return pc;
+	return fl_fde_origin(&in, table, pc);
 }
 
 const unsigned char *fl_unwind_frames(const struct fl_unwind *u, size_t *n)

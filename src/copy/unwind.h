@@ -120,8 +120,8 @@ int fl_lsda_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind
  * far from the piece's start. */
 void fl_origins_write(struct fl_out *, const struct fl_fde *, const struct fl_unwind_piece *);
 uintptr_t fl_origins_find(struct fl_in *, uint32_t offset);
-/* Of an FDE that fl_fde_write() wrote. */
-uintptr_t fl_fde_origin(const unsigned char *fde, uintptr_t pc);
+/* Of an FDE that fl_fde_write() wrote, in bytes from `begin` on; `pc`: the FDE lies. */
+uintptr_t fl_fde_origin(struct fl_in *fde, const unsigned char *begin, uintptr_t pc);
 
 /* Index of the first row of an instruction at `at` or behind; n: none. */
 static inline uint32_t fl_unwind_row_of(const struct fl_unwind_piece *p, uintptr_t at)

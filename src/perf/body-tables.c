@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "copy/copy.h"
 #include "perf/body-tables.h"
 
 /* Bytes of one block; and of all that are read, where each body that is looked at is a byte,
@@ -105,7 +106,7 @@ static bool name_body_by_file(const struct fl_body_place *p, const struct fl_tol
 		return false;
 	*key = (struct fl_known_body){ .path = code.path, .bytes = body->bytes,
 				       .function = body->function - code.lo + code.offset,
-				       .lo = body->lo };
+				       .by = *body };
 	return true;
 }
 
@@ -141,7 +142,7 @@ struct keeping {
 	struct fl_body_tables *t;
 	const struct fl_body_place *place;
 	const struct fl_glue_range *block;
-	struct fl_cfi *cfi;
+	uint32_t table;
 };
 
 static void keep_if_inside(void *arg, const struct fl_told_body *body)
@@ -153,7 +154,7 @@ static void keep_if_inside(void *arg, const struct fl_told_body *body)
 	if (body->lo < k->block->lo || body->lo >= k->block->hi ||
 	    !name_body_by_file(k->place, body, &key))
 		return;
-	key.cfi = k->cfi;
+	key.table = k->table;
 	keep_body(k->t, &key);
 }
 
@@ -183,43 +184,74 @@ static char *copy_block(struct fl_body_tables *t, const struct fl_body_place *p,
 }
 
 /* Open the block's table. From then on the bodies in the block are known. */
-static struct fl_cfi *take_block(struct fl_body_tables *t, const struct fl_body_place *p,
-				 uint32_t block, const struct fl_glue_range *r)
+static const struct fl_body_table *take_block(struct fl_body_tables *t,
+					      const struct fl_body_place *p, uint32_t block,
+					      const struct fl_glue_range *r)
 {
 	char *bytes = fl_array_room(&t->tables, t->n_tables, sizeof(*t->tables)) ? NULL :
 		      copy_block(t, p, r);
-	struct keeping keep = { t, p, r, bytes ? open_bodies(bytes, r, &t->memory) : NULL };
+	struct keeping keep = { t, p, r, t->n_tables };
+	struct fl_body_table *table;
 
 	if (!bytes)
 		return NULL;
-	t->tables[t->n_tables++] = (struct fl_body_table){ block, keep.cfi };
-	if (keep.cfi)
+	table = &t->tables[t->n_tables++];
+	*table = (struct fl_body_table){
+		.block = block, .cfi = open_bodies(bytes, r, &t->memory),
+		.bytes = bytes + sizeof(struct head), .at = r->table, .n = r->table_bytes,
+	};
+	if (table->cfi)
 		fl_originals_each(t->originals, r->pid, keep_if_inside, &keep);
-	return keep.cfi;
+	return table;
 }
 
-static struct fl_cfi *table_at(struct fl_body_tables *t, const struct fl_body_place *p)
+/* The table of a place, and the body that it is by that table; NULL: there is none. */
+static const struct fl_body_table *table_at(struct fl_body_tables *t,
+					    const struct fl_body_place *p,
+					    struct fl_told_body *by)
 {
+	struct fl_known_body key;
+	bool is_named = name_body_by_file(p, p->body, &key);
+	const struct fl_known_body *known = is_named ? find_known(t, &key) : NULL;
+	const struct fl_body_table *table;
 	struct fl_glue_range r;
-	uint32_t block = fl_originals_block(t->originals, p->pid, p->at, &r);
-	const struct fl_body_table *had = block ? find_table(t, block) : NULL;
+	uint32_t block;
 
-	return had ? had->cfi : block ? take_block(t, p, block, &r) : NULL;
+	*by = known ? known->by : *p->body;
+	if (known)
+		return &t->tables[known->table];
+	block = fl_originals_block(t->originals, p->pid, p->at, &r);
+	table = block ? find_table(t, block) : NULL;
+	table = table || !block ? table : take_block(t, p, block, &r);
+	if (!table || !table->cfi)
+		return NULL;
+	key.table = (uint32_t)(table - t->tables);
+	if (is_named)
+		keep_body(t, &key);
+	return table;
 }
 
 const struct fl_cfi_row *fl_body_tables_row(struct fl_body_tables *t,
 					    const struct fl_body_place *p)
 {
-	struct fl_known_body key;
-	bool is_named = name_body_by_file(p, p->body, &key);
-	const struct fl_known_body *known = is_named ? find_known(t, &key) : NULL;
+	struct fl_told_body by;
+	const struct fl_body_table *table = table_at(t, p, &by);
 
-	if (known)
-		return fl_cfi_row(known->cfi, known->lo + p->at - p->body->lo);
-	key.cfi = table_at(t, p);
-	if (key.cfi && is_named)
-		keep_body(t, &key);
-	return key.cfi ? fl_cfi_row(key.cfi, p->at) : NULL;
+	return table ? fl_cfi_row(table->cfi, by.lo + p->at - p->body->lo) : NULL;
+}
+
+bool fl_body_tables_origin(struct fl_body_tables *t, const struct fl_body_place *p, int64_t *to)
+{
+	struct fl_told_body by;
+	const struct fl_body_table *table = table_at(t, p, &by);
+	uintptr_t bytes = table ? (uintptr_t)table->bytes : 0, at, origin;
+
+	if (!table)
+		return false;
+	at = bytes + by.lo + (p->at - p->body->lo) - table->at;
+	origin = fl_unwind_origin_by(table->bytes, table->n, at);
+	*to = (int64_t)(origin - bytes + table->at - by.function);
+	return origin != at;
 }
 
 void fl_body_tables_close(struct fl_body_tables *t)

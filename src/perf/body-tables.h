@@ -22,14 +22,16 @@ struct fl_body_tables {
 	struct fl_body_table {
 		uint32_t block;		/* of these bodies: 1 + its row */
 		struct fl_cfi *cfi;	/* NULL: it is no table that can be read */
+		const char *bytes;	/* then: as they stood at `at`; n */
+		uint64_t at, n;
 	} *tables;
 	uint32_t n_tables;
 	struct fl_known_body {		/* a function's, in whichever process */
 		const char *path;
 		uint64_t function;	/* offset in that file */
 		uint32_t bytes;
-		struct fl_cfi *cfi;
-		uint64_t lo;		/* where the body stands by `cfi` */
+		uint32_t table;		/* index of tables[] */
+		struct fl_told_body by;	/* the body that it is by that table */
 	} *bodies;
 	uint32_t n_bodies;
 	struct fl_hash by_function;
@@ -49,6 +51,9 @@ struct fl_body_place {
  * none. */
 const struct fl_cfi_row *fl_body_tables_row(struct fl_body_tables *,
 					    const struct fl_body_place *);
+/* How far behind its function's begin the instruction stands that the place is of. False: it is
+ * not known. */
+bool fl_body_tables_origin(struct fl_body_tables *, const struct fl_body_place *, int64_t *);
 void fl_body_tables_close(struct fl_body_tables *);
 
 #endif

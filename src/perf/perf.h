@@ -28,6 +28,9 @@ struct fl_pc {
 	uint64_t address;		/* of one of them */
 	uint64_t n;			/* periods of CPU time */
 	uint64_t taken;			/* samples */
+	int64_t ahead;			/* in a second body: how far behind `at`, where its
+					 * function begins, its instruction stands */
+	bool is_vague;			/* ... which is not known */
 	int32_t pid;
 	const struct fl_sampled_thread *thread;	/* lives until close; NULL: of a chain */
 };

@@ -210,6 +210,10 @@ static int compare_pcs(const void *x, const void *y)
 		return a->program < b->program ? -1 : 1;
 	if (a->path != b->path)
 		return a->path < b->path ? -1 : 1;
+	if (a->is_vague != b->is_vague)
+		return a->is_vague ? -1 : 1;
+	if (a->ahead != b->ahead)
+		return a->ahead < b->ahead ? -1 : 1;
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
@@ -350,6 +354,8 @@ static void count_sample(struct fl_sampler *s, const struct told_record *m)
 		return;
 	thread->periods += m->periods;
 	pc.thread = thread;
+	pc.is_vague = body && !fl_body_tables_origin(&s->stacks.bodies, &(struct fl_body_place){
+		m->pid, m->at, body, where_stands, &of }, &pc.ahead);
 	for (uint32_t i = 0; i < s->n_told; i++)
 		s->told[i].saw(s->told[i].arg, &pc);
 	if (s->n_pcs > 4096 && s->n_pcs > 2 * s->n_merged)

@@ -20,6 +20,7 @@ static const char *const callers_shown[] = { "total_ns", FL_SHARE, "samples", NU
 static const char *const programs_shown[] = { "self_ns", FL_SHARE, "runs", NULL };
 static const char *const by_thread_shown[] = { "self_ns", FL_SHARE, "samples", "tid", NULL };
 static const char *const functions_shown[] = { "self_ns", FL_SHARE, "samples", NULL };
+static const char *const places_shown[] = { "self_ns", FL_SHARE, "samples", "address", NULL };
 /* Columns of any result of flick's own that are shown where a row has more than 0 of them. */
 static const char *const shown_if_any[] = { "unknown", "unsure", "sampled", "open" };
 
@@ -201,7 +202,8 @@ static const char *const *shown_of(const struct fl_sheet *s)
 		      { "callers", callers_shown }, { "programs", programs_shown },
 		      { "program_functions", functions_shown },
 		      { "by_thread", by_thread_shown },
-		      { "thread_functions", functions_shown } };
+		      { "thread_functions", functions_shown },
+		      { "places", places_shown } };
 
 	for (size_t i = 0; s->name && i < ARRAY_LEN(lists); i++)
 		if (!strcmp(s->name, lists[i].name))
@@ -277,6 +279,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 	if (shown_of(s) == functions_shown && r->columns[c].type == FLICK_COL_TEXT &&
 	    (!strcmp(name, "program") || !strcmp(name, "thread")))
 		return !is_one_text(r, c);
+	if (shown_of(s) == places_shown && r->columns[c].type == FLICK_COL_FUNCTION)
+		return !r->n_rows || !is_all(r, c, r->cells[c]);
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
 	if (!strcmp(name, "given_up"))

@@ -71,7 +71,8 @@ static enum reason reason_of_number(const struct fl_sheet *s, size_t row, const 
 			      cell_of(s, row, "p50_ns") != FLICK_NONE;
 
 	if (is(s->name, "programs") || is(s->name, "program_functions") ||
-	    is(s->name, "by_thread") || is(s->name, "thread_functions"))
+	    is(s->name, "by_thread") || is(s->name, "thread_functions") ||
+	    is(s->name, "places"))
 		return KNOWN;
 	if (cell_of(s, row, "calls") == FLICK_NONE)
 		return NO_PROBE;

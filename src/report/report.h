@@ -339,6 +339,11 @@ void fl_modules_free(struct fl_modules *);	/* NULL is fine */
 /* Add columns with the modules: `module`, `caller_module`. The sheet owns the modules from
  * now on. False: no memory. */
 bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
+/* Rows of result `places`, of addresses, become rows of source lines, as debug information of
+ * files has them now. changed: a file that was changed since, of which addresses are left; or
+ * NULL. 0 or -1 with `why` filled. */
+int fl_store_annotate(struct fl_store *, struct fl_sheet *, const char **changed,
+		      char why[FL_WHY]);
 /* The column that shares are made of. For paths it is the calls: nobody knows a path's time. */
 const char *fl_sheet_shared(const struct fl_sheet *);
 /* Index of column `name`, or -1. */

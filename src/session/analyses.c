@@ -17,7 +17,7 @@ const char *fl_analysis_each(size_t i)
 const char *const fl_sampled_results[FL_N_SAMPLED + 1] = {
 	[FL_R_STACKS] = FL_STACKS, [FL_R_PROGRAMS] = FL_PROGRAMS,
 	[FL_R_PROGRAM_FUNCTIONS] = FL_PROGRAM_FUNCTIONS, [FL_R_BY_THREAD] = FL_BY_THREAD,
-	[FL_R_THREAD_FUNCTIONS] = FL_THREAD_FUNCTIONS,
+	[FL_R_THREAD_FUNCTIONS] = FL_THREAD_FUNCTIONS, [FL_R_PLACES] = FL_PLACES,
 };
 
 /* Names of tables have no case. */

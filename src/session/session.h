@@ -169,8 +169,9 @@ int fl_session_take_lines(void *options, const struct fl_option *, const char *n
 #define FL_PROGRAM_FUNCTIONS "program_functions"
 #define FL_BY_THREAD "by_thread"	/* a table `threads` is there, of any recording */
 #define FL_THREAD_FUNCTIONS "thread_functions"
+#define FL_PLACES "places"
 enum { FL_R_STACKS, FL_R_PROGRAMS, FL_R_PROGRAM_FUNCTIONS, FL_R_BY_THREAD,
-       FL_R_THREAD_FUNCTIONS, FL_N_SAMPLED };
+       FL_R_THREAD_FUNCTIONS, FL_R_PLACES, FL_N_SAMPLED };
 extern const char *const fl_sampled_results[FL_N_SAMPLED + 1];		/* NULL at the end */
 bool fl_is_of_samples(const char *result);
 /* What is made of `stacks` for a report. */

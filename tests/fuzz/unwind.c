@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "fuzz.h"
+#include "copy/copy.h"
 #include "copy/unwind.h"
 
 enum { HEAD = 8, ROWS = 256 };
@@ -44,6 +45,26 @@ out:
 	free(to);
 }
 
+/* The same bytes behind a table of one entry, as a reader has copied them from a process: where
+ * in its function a place of a body is. */
+static void read_origin(const uint8_t *data, size_t n)
+{
+	struct table {
+		uint8_t how[4];
+		int32_t frames;
+		uint32_t count;
+		int32_t start, fde;
+		unsigned char bytes[];
+	} *t = malloc(sizeof(*t) + n - HEAD);	/* exactly */
+
+	*t = (struct table){ .count = data[7] ? data[7] * 1000000u : 1, .start = INT32_MIN,
+			     .fde = (int32_t)sizeof(*t) + (data[0] | data[1] << 8) };
+	memcpy(t->bytes, data + HEAD, n - HEAD);
+	for (size_t away = 0; away < n; away += 1 + n / 16)
+		fl_unwind_origin_by(t, sizeof(*t) + n - HEAD, (uintptr_t)t + away);
+	free(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	Elf64_Phdr all = { .p_type = PT_LOAD, .p_flags = PF_R };
@@ -59,5 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	m.hi = m.lo + all.p_memsz;
 	write_piece(&m, data, m.bias + (data[0] | data[1] << 8));
 	free(memory);
+	read_origin(data, n);
 	return 0;
 }

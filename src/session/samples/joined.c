@@ -1,5 +1,5 @@
 /*
- * joined.c - functions by whose samples they were: of each program, or of each thread.
+ * joined.c - functions by what samples are told apart by: program, thread or address.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,12 +49,12 @@ int fl_joined_begin(struct flick_rows *r, const struct flick_column *columns, si
 	return r->cells ? 0 : -ENOMEM;
 }
 
-uint64_t *fl_joined_add(struct flick_rows *r, const void *whose, const struct fl_pc *pc,
+uint64_t *fl_joined_add(struct flick_rows *r, uint64_t whose, const struct fl_pc *pc,
 			const struct fl_place *place)
 {
 	uint64_t *row = r->cells + r->n_rows++ * r->n_columns;
 
-	row[FL_OF_WHOSE] = (uintptr_t)whose;
+	row[FL_OF_WHOSE] = whose;
 	row[FL_OF_FUNCTION] = place->function;
 	row[FL_OF_SELF] = pc->n * fl_sampler_period_ns();
 	row[FL_OF_SAMPLES] = pc->taken;

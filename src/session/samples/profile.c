@@ -188,6 +188,8 @@ static int gather_selves(struct fl_profile *p)
 	}
 	if (!err && p->s->self_is_cpu)
 		err = fl_threads_fill(p->s, pcs, places, n_places);
+	if (!err && p->s->self_is_cpu)
+		err = fl_places_fill(p->s, pcs, places, n_places);
 	if (!err && p->s->o->follow && p->s->self_is_cpu)
 		err = fl_programs_fill(p->s, pcs, places, n_places);
 	free(places);

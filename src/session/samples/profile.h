@@ -1,6 +1,6 @@
 /*
  * profile.h - private to session/: times by samples (profile.c, totals.c, programs.c,
- * threads.c).
+ * threads.c, places.c).
  */
 #ifndef FL_PROFILE_H
 #define FL_PROFILE_H
@@ -78,13 +78,16 @@ int fl_programs_fill(struct fl_session *, const struct fl_pc *, const struct fl_
 /* Likewise of each thread (threads.c). */
 int fl_threads_fill(struct fl_session *, const struct fl_pc *, const struct fl_place *,
 		    size_t n_places);
+/* Likewise of each address (places.c). */
+int fl_places_fill(struct fl_session *, const struct fl_pc *, const struct fl_place *,
+		   size_t n_places);
 /* Rows of functions by whose samples they were (joined.c): their columns begin with these. */
 enum { FL_OF_WHOSE, FL_OF_FUNCTION, FL_OF_SELF, FL_OF_SAMPLES, FL_N_OF };
 /* Room for so many rows, of zeros; 0 or -ENOMEM. */
 int fl_joined_begin(struct flick_rows *, const struct flick_column *, size_t n_columns,
 		    size_t n_rows);
 /* A row for the samples at a place, into room that is there. */
-uint64_t *fl_joined_add(struct flick_rows *, const void *whose, const struct fl_pc *,
+uint64_t *fl_joined_add(struct flick_rows *, uint64_t whose, const struct fl_pc *,
 			const struct fl_place *);
 /* By whose they are; rows of one function and of one's samples become one. */
 void fl_joined_sort(struct flick_rows *);

@@ -108,7 +108,8 @@ int fl_programs_fill(struct fl_session *s, const struct fl_pc *pcs,
 	if (fl_joined_begin(of, function_columns, FL_N_OF, n_places) || begin_rows(s))
 		return -ENOMEM;
 	for (size_t i = 0; i < n_places; i++)
-		fl_joined_add(of, pcs[places[i].pc].program, &pcs[places[i].pc], &places[i]);
+		fl_joined_add(of, cell_of(pcs[places[i].pc].program), &pcs[places[i].pc],
+			      &places[i]);
 	add_to_programs(&s->sampled[FL_R_PROGRAMS], of);
 	fl_joined_join(of);
 	return 0;

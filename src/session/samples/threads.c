@@ -59,7 +59,7 @@ int fl_threads_fill(struct fl_session *s, const struct fl_pc *pcs,
 	for (size_t i = 0; !err && i < n_places; i++) {
 		const struct fl_sampled_thread *t = pcs[places[i].pc].thread;
 
-		fl_joined_add(of, t->name, &pcs[places[i].pc], &places[i])[OF_TID] =
+		fl_joined_add(of, (uintptr_t)t->name, &pcs[places[i].pc], &places[i])[OF_TID] =
 			(uint64_t)t->tid;
 	}
 	if (!err) {

@@ -1,0 +1,136 @@
+/*
+ * annotate.c - the source lines that samples stood in, from their addresses (result `places`)
+ * and from the debug information of files as they are now.
+ *
+ * An address without a line stands for itself.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "report/schema.h"
+#include "report/table.h"
+
+static const struct flick_column columns[] = {
+	{ "self_ns", FLICK_COL_NS },
+	{ "samples", FLICK_COL_COUNT },
+	{ "line", FLICK_COL_TEXT },
+	{ "function", FLICK_COL_FUNCTION },
+};
+enum { SELF, SAMPLES, LINE, FUNCTION, N_COLUMNS };
+
+struct annotated {
+	struct fl_store *store;
+	const struct fl_home *homes;
+	struct fl_symbols *symbols;
+	struct flick_rows to;
+	struct fl_hash by_line;
+	const char *changed;		/* a file whose lines are not told; NULL: none */
+};
+
+/* path: NULL: no lines of it are known. NULL: no memory. */
+static const char *name_place(const struct annotated *a, const char *path, uint64_t at)
+{
+	int line = 0;
+	const char *file = at && path ? fl_symbols_line(a->symbols, path, at, &line) : NULL;
+	char *text = NULL;
+
+	if ((file ? asprintf(&text, "%s:%d", file, line) :
+	     at ? asprintf(&text, "0x%" PRIx64, at) :
+	     asprintf(&text, "[not known]")) < 0)
+		return NULL;
+	return fl_store_own(a->store, text);
+}
+
+/* The row of that line of the function; NULL: no memory. */
+static uint64_t *row_of_line(struct annotated *a, const char *line, uint64_t function)
+{
+	uint32_t hash = fl_hash_text((uint32_t)function, line), at = hash, item;
+	uint64_t *row;
+
+	while ((item = fl_hash_next(&a->by_line, hash, &at))) {
+		row = a->to.cells + (item - 1) * N_COLUMNS;
+		if (row[FUNCTION] == function && !strcmp((char *)(uintptr_t)row[LINE], line))
+			return row;
+	}
+	row = a->to.cells + a->to.n_rows * N_COLUMNS;
+	row[LINE] = (uintptr_t)line;
+	row[FUNCTION] = function;
+	return fl_hash_put(&a->by_line, hash, (uint32_t)++a->to.n_rows) ? NULL : row;
+}
+
+/* Of a file that was changed behind the recording lines are others: addresses stand alone. */
+static bool has_lines(struct annotated *a, const char *path)
+{
+	char ended[64] = "";
+	struct tm tm = { 0 };
+	struct stat st;
+
+	if (!fl_store_value(a->store, "ended", ended, sizeof(ended)) ||
+	    !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) || stat(path, &st) ||
+	    st.st_mtime <= timegm(&tm))
+		return true;
+	a->changed = path;
+	return false;
+}
+
+/* 0 or -ENOMEM. */
+static int add_places(struct annotated *a, const struct fl_sheet *s)
+{
+	const struct flick_rows *r = s->result;
+	const int address = fl_sheet_column(r, "address"), self = fl_sheet_column(r, "self_ns");
+	const int function = fl_sheet_column(r, "function"),
+		  samples = fl_sheet_column(r, "samples");
+	const char *last = NULL;
+	bool can = false;
+
+	for (size_t i = 0; i < r->n_rows; i++) {
+		const uint64_t *from = r->cells + i * r->n_columns;
+		const char *path = from[function] < s->n_functions ?
+				   a->homes[from[function]].path : NULL, *line;
+		uint64_t *row;
+
+		if (path && path != last)
+			can = has_lines(a, path);
+		last = path;
+		line = name_place(a, can ? path : NULL, path ? from[address] : 0);
+		row = line ? row_of_line(a, line, from[function]) : NULL;
+		if (!row)
+			return -ENOMEM;
+		row[SELF] += from[self];
+		row[SAMPLES] += from[samples];
+	}
+	return 0;
+}
+
+int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, const char **changed,
+		      char why[FL_WHY])
+{
+	struct annotated a = { .store = store, .to = { columns, N_COLUMNS, NULL, 0 } };
+	int err;
+
+	if (fl_sheet_column(s->result, "address") < 0 ||
+	    fl_sheet_column(s->result, "function") < 0 ||
+	    !fl_sheet_has_numbers(s->result, "self_ns") ||
+	    !fl_sheet_has_numbers(s->result, "samples"))
+		return fl_store_damaged(store, why);
+	if (fl_store_homes(store, &a.homes, why))
+		return -1;
+	a.to.cells = calloc(s->result->n_rows + 1, N_COLUMNS * sizeof(*a.to.cells));
+	err = !a.to.cells ? -ENOMEM : fl_symbols_open(&a.symbols);
+	if (!err) {
+		err = add_places(&a, s);
+		fl_symbols_close(a.symbols);
+	}
+	fl_hash_free(&a.by_line);
+	if (!err) {
+		free(s->result->cells);
+		*s->result = a.to;
+		*changed = a.changed;
+		return 0;
+	}
+	free(a.to.cells);
+	return fl_store_fail(store, why, fl_reason(err));
+}

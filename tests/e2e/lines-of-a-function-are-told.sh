@@ -1,0 +1,117 @@
+#!/bin/sh
+# `flick report --annotate FUNCTION` says which source lines had the time, of samples that stood in
+# the function and in its second body alike. Without debug information, and where the file was
+# changed since, addresses are shown; each lies in its function.
+. "$(dirname "$0")/lib"
+no_emulator samples
+need sqlite3 gcc nm
+
+cat >"$work/lines.c" <<'C'
+volatile long sink;
+__attribute__((noinline)) long work(long n)
+{
+	long s = 0;
+	for (long i = 0; i < n; i++)
+		s += i * i;
+	for (long i = 1; i < n; i++)
+		s += n / i;			/* dear */
+	return s;
+}
+__attribute__((noinline)) long other(long n)
+{
+	for (long i = 0; i < n; i++)
+		sink += i;			/* in memory */
+	return n;
+}
+int main(void)
+{
+	for (int i = 0; i < 600; i++)
+		sink += work(100000 + i) + other(10000 + i);
+	return 0;
+}
+C
+cp "$work/lines.c" "$work/l.c"
+build() {	# FLAGS...
+	gcc -O1 "$@" -o "$work/lines" "$work/l.c" || fail "it does not compile"
+}
+line_of() {	# TEXT
+	grep -n "$1" "$work/l.c" | cut -d: -f1
+}
+share_of() {	# LINE: percent of work's time that its loop's last two lines have, of csv
+	"$FLICK" report --annotate work --format=csv -f self,samples,line "$data" | tr -d "\r" |
+		awk -F, -v at="$work/l.c:$1" 'NR > 1 { all += $1; if ($3 == at) n += $1 }
+			END { printf "%d", all ? 100 * n / all : 0 }'
+}
+
+build -g
+dear=$(line_of dear)
+for how in "" "-U work" "-a latency,counts"; do
+	label="default $how:"
+	# shellcheck disable=SC2086
+	record $how -- "$work/lines"
+	succeeded
+	run "$FLICK" report --annotate work "$data"
+	succeeded
+	grep -Eq '^ +Self +Self% +Samples +Source$' "$out" || fail "$label titles: $(cat "$out")"
+	grep -q 'CPU time of lines of work, from [0-9]* samples' "$out" ||
+		fail "$label nothing says what it rests on"
+	awk '/^ +==/ { getline; print }' "$out" | grep -q "/l.c:$dear\$" ||
+		fail "$label it is not the division that has most: $(cat "$out")"
+	! grep -q 'not known' "$out" || fail "$label lines are missing: $(cat "$out")"
+	share=$(share_of "$dear")
+	[ "$share" -ge 40 ] || fail "$label the division has $share percent"
+	[ -z "$how" ] && in_bodies=$share
+	[ "$how" != "-U work" ] || in_itself=$share
+done
+[ $((in_bodies - in_itself)) -lt 15 ] && [ $((in_itself - in_bodies)) -lt 15 ] ||
+	fail "the division has $in_bodies percent in bodies, $in_itself without one"
+
+label="several:"
+run "$FLICK" report --annotate '*o*r*' "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Source +Function$' "$out" || fail "$label titles: $(cat "$out")"
+grep -q "/l.c:$(line_of 'in memory') .*other\$" "$out" || fail "$label no other: $(cat "$out")"
+all=$(sql 'select sum(self_ns) from places')
+[ "$all" = "$(sql 'select sum(self_ns) from latency')" ] || fail "$label other self times"
+
+label="each place:"
+record -- "$work/lines"
+for f in work other; do
+	set -- $(nm -S "$work/lines" | awk -v f=$f '$4 == f { print $1, $2 }')
+	outside=$(sql "select count(*) from places p join functions f on f.id = p.function
+		where f.name = '$f' and (address < $((0x$1)) or address >= $((0x$1 + 0x$2)))")
+	[ "$outside" = 0 ] || fail "$label $outside addresses of $f are not in it"
+done
+
+label="changed since:"
+touch -d '+1 hour' "$work/lines"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/lines has changed since" "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
+	fail "$label $(cat "$out")"
+
+label="without -g:"
+build -g0
+record -- "$work/lines"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -Eq ' 0x[0-9a-f]+$' "$out" && ! grep -q 'l\.c:' "$out" || fail "$label $(cat "$out")"
+
+run "$FLICK" report --annotate wrk "$data"
+one_line_error 1 'no function of places matches .wrk.; did you mean .work.?'
+run "$FLICK" report --annotate work -P work "$data"
+one_line_error 2 '--annotate shows lines by samples: it cannot be used with -P'
+run "$FLICK" report --annotate work --diff "$data" "$data"
+one_line_error 2 '--annotate shows lines by samples: it cannot be used with --diff'
+
+label="damaged:"
+sqlite3 "$data/results.db" "update places set address = -1;
+	update columns set type = 'text' where result = 'places' and name = 'samples'" ||
+	fail "$label it cannot be"
+run "$FLICK" report --annotate work "$data"
+[ $status -le 2 ] || fail "$label status $status"
+
+label="every call:"
+record --all -a counts -- "$work/lines"
+run "$FLICK" report --annotate work "$data"
+one_line_error 1 'has no result .places.: '
