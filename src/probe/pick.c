@@ -6,11 +6,17 @@
  * the program would choose: where each fiftieth call is long, nearly all epochs begin in a long
  * call, and the next calls are short. How far apart calls were in a round tells how many calls
  * each timed one of the next round stands for: so phases in which a function is called rarely
- * count as little as they are.
+ * count as little as they are. Where a phase begins the next round is unlike the last one. If
+ * calls come more rarely they stand for less at once; if more often, the round behind it stands
+ * for what this one did not.
  */
 #include "pick.h"
 
 enum { MOST_GAP = 32, MOST_STANDS = 4000000 };
+
+/* So many times as often or as rarely as in the last round: by no chance, but in a phase of the
+ * program's own. */
+enum { OTHER_PHASE = 4 };
 
 /* The first calls in a window meet code and counters that their core has not, and are not like
  * nearly all calls: in a function of ten ns they took five hundred. A function that is called
@@ -91,12 +97,27 @@ bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
 	return true;
 }
 
+/* How long a call takes has no part in what it stands for: only calls before it have. */
+uint32_t fl_pick_stands(const struct fl_function *f, uint32_t nth, uint64_t now)
+{
+	uint32_t stands = load_relaxed(&f->stands), gap = load_relaxed(&f->gap) + !f->gap;
+	uint64_t since = load_relaxed(&f->since), usual = load_relaxed(&f->usual);
+	uint64_t took = now > since ? now - since : 0, calls = (uint64_t)nth * gap, fewer;
+
+	if (!usual || f->is_seldom || took / OTHER_PHASE <= calls * usual)
+		return stands;
+	fewer = FL_GROUPS * load_relaxed(&epoch_ticks) / fl_pick_most() * calls / took;
+	fewer = fewer > gap ? fewer : gap;
+	return fewer < stands ? (uint32_t)fewer : stands;
+}
+
 /* A round stands for all of a cycle. A round that seems to be as long as an epoch stands for
  * its own calls, since others follow at once. True: it is shorter. */
 static bool learn_rate(struct fl_function *f)
 {
 	uint64_t pace = load_relaxed(&f->pace), epoch = load_relaxed(&epoch_ticks), stands;
 	uint64_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_pick_most();
+	uint64_t stood = load_relaxed(&f->stands);
 	bool is_short;
 
 	if (!pace || !epoch)
@@ -108,6 +129,9 @@ static bool learn_rate(struct fl_function *f)
 	stands = FL_GROUPS * epoch / (samples * pace);
 	if (stands < gap || !is_short)
 		stands = gap;
+	if (stood && !f->is_seldom && stands / OTHER_PHASE >= stood)
+		stands += stands - stood;
+	store_relaxed(&f->usual, pace);
 	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
 	store_relaxed(&f->gap, (uint32_t)gap);
 	return is_short;

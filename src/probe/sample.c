@@ -131,8 +131,7 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 	struct fl_function *f = &fl_table.functions[p->function];
 	uint64_t now = fl_arch_ticks();
 	struct fl_frame frame = { .tsc = now, .function = p->function, .sp = sp,
-				  .probe = fl_probe_id(p), .generation = fl_period_enter(f),
-				  .stands = load_relaxed(&f->stands) };
+				  .probe = fl_probe_id(p), .generation = fl_period_enter(f) };
 	bool is_off = load_relaxed(&f->is_off);
 	uint32_t n = 0;
 
@@ -142,6 +141,7 @@ static void begin_timed(struct fl_frames *of, const struct fl_probe *p, uint32_t
 		store_relaxed(&f->since, now);
 	of->seen = now;
 	if (n && (n <= fl_pick_most() || fl_pick_goes_on(f, now))) {
+		frame.stands = fl_pick_stands(f, n, now);
 		push(of, f, &frame);
 		return;
 	}

@@ -78,6 +78,7 @@ struct fl_function {
 					 * hints */
 	uint64_t since, pace;		/* ticks: when the round began; from call to call in the
 					 * last one, 0: it is not over. Hints */
+	uint64_t usual;			/* `pace` of the round that `stands` goes by; 0: none */
 	uint32_t stands;		/* calls that one timed in the last round stands for */
 	uint64_t period;		/* its on-period's number, and in the low half how many
 					 * timed calls of it are open; atomic */

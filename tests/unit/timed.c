@@ -505,6 +505,48 @@ static void a_round_that_goes_on_stands_for_its_own_calls(void **unused)
 	runs(stand_for_itself);
 }
 
+/* A round of calls 100 times as often as the rounds before or behind it. */
+static void stand_in_phases(struct rig *unused)
+{
+	enum { OFTEN = 4000, SELDOM = 40 };	/* calls an epoch */
+	struct fl_function *f;
+	uint64_t most, epoch, often, seldom;
+
+	(void)unused;
+	g->m->session[0].samples = 100;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[one.entry].function];
+	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	often = epoch / OFTEN;
+	seldom = epoch / SELDOM;
+	for (int i = 0; i < 2; i++) {
+		NEED(!end_round(f, often));
+		fl_pick_begin(f);
+	}
+	NEED(f->gap == 4 && f->stands >= 39 && f->stands <= 46);
+	NEED(fl_pick_stands(f, 10, f->since + often * 40) == f->stands);
+	NEED(fl_pick_stands(f, 10, f->since + often * 150) == f->stands);
+	NEED(fl_pick_stands(f, 10, f->since + seldom * 40) == 4);
+	most = fl_pick_stands(f, 10, f->since + often * 200);
+	NEED(most >= 7 && most <= 10);
+	NEED(fl_pick_stands(f, 10, f->since - 1) == f->stands);
+
+	f->stands = 4;			/* as behind a round of `seldom` */
+	NEED(!end_round(f, often));
+	fl_pick_begin(f);
+	NEED(f->stands >= 2 * 39 - 4 && f->stands <= 2 * 46 - 4);
+	f->gap = 4;
+	NEED(!end_round(f, often));
+	fl_pick_begin(f);
+	NEED(f->stands >= 39 && f->stands <= 46);
+}
+
+static void where_a_phase_begins_calls_stand_for_its_own(void **unused)
+{
+	(void)unused;
+	runs(stand_in_phases);
+}
+
 /* Else it would begin behind what the epoch began in, which is likely to be long. */
 static void begin_later(struct rig *unused)
 {
@@ -561,6 +603,7 @@ int main(void)
 		TEST(calls_of_a_function_are_timed_at_intervals),
 		TEST(a_timed_call_stands_for_its_part_of_a_cycle),
 		TEST(a_round_that_goes_on_stands_for_its_own_calls),
+		TEST(where_a_phase_begins_calls_stand_for_its_own),
 		TEST(a_round_begins_some_calls_behind_its_epoch),
 	};
 
