@@ -226,6 +226,29 @@ static void what_nobody_tells_of_is_an_error(void **unused)
 	assert_true(row[ERROR] > 2 * row[AVG]);
 }
 
+/* 100 samples are 10 off by chance, and timed calls by `error` of 90 ms. */
+static uint64_t total_by(uint64_t samples, uint64_t error)
+{
+	uint64_t row[N];
+
+	memcpy(row, cut_off, sizeof(row));
+	row[CALLS] = 9000;
+	row[TOTAL] = row[SUM] = 90000000;
+	row[AVG] = 10000;
+	row[ERROR] = error;
+	fill_told(row, samples, samples, 0);
+	return row[TOTAL];
+}
+
+static void of_two_that_are_off_the_one_that_is_less_tells(void **unused)
+{
+	(void)unused;
+	assert_in_range(total_by(100, 1200), 99000000, 100000000);	/* 10.8 ms */
+	assert_int_equal(total_by(100, 1000), 90000000);
+	assert_int_equal(total_by(100, FLICK_NONE), 90000000);
+	assert_int_equal(total_by(85, 1200), 90000000);	/* its calls waited, too */
+}
+
 /* By its timed calls it had more than all there was: long calls, too, have the CPU time of
  * samples, if they can hardly have waited. */
 static void what_cannot_be_is_cpu_time_where_nobody_waits(void **unused)
@@ -283,6 +306,7 @@ int main(void)
 		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
 		cmocka_unit_test(what_has_no_probe_has_what_others_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
+		cmocka_unit_test(of_two_that_are_off_the_one_that_is_less_tells),
 		cmocka_unit_test(who_may_be_above_many_has_no_total),
 		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),
 	};

@@ -287,7 +287,8 @@ static bool is_cpu_time(struct stood in)
  *   more than all there was, and is short, or cannot have waited for long. If many more samples
  *   may have stood in it, it has no total.
  * - a function whose timed calls were too short: its CPU time is part of its total, so samples
- *   exceed the total by chance only once in a thousand times.
+ *   exceed the total by chance only once in a thousand times, or because timed calls are
+ *   farther off than they are.
  * - short calls, if chance has samples less far off than chance and the clock have timed calls.
  *   If many more samples may have stood there, and calls were timed longer than the clock makes
  *   them, these samples did, unless that is more than the total. `far` is less where next to
@@ -303,12 +304,13 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
 	uint64_t timed_off = LONGER_NS;
-	double longer, far;
+	double longer, far, may_lack;
 
 	if (row[total] == FLICK_NONE)
 		return n >= FEW && in.may <= n &&
 		       (!is_timed || recurses || is_short || is_cpu_time(in)) ? n : 0;
-	if ((double)n * period - 3 * off > (double)row[total])
+	may_lack = row[error] == FLICK_NONE ? 0 : (double)row[calls] * (double)row[error];
+	if ((double)n * period - (may_lack > off ? 0 : 3 * off) > (double)row[total])
 		return n >= FEW ? n : 0;
 	if (!n || !is_short)
 		return 0;
