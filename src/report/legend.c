@@ -8,9 +8,9 @@
 #include "report/table.h"
 
 enum reason {
-	KNOWN, ESTIMATE, ROUGH, SCATTERED, FEW_STOOD, PART, OPEN, STILL_OPEN, NO_PROBE,
-	UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, BARE, PART_TOTAL, NO_TOTAL, NO_SELF, NO_CALLER,
-	NO_PARENT, NOT_TOLD, NO_CALLEES, NO_LINE, ONE_SIDE,
+	KNOWN, ESTIMATE, ROUGH, SCATTERED, FEW_STOOD, OUTERMOST, PART, OPEN, STILL_OPEN,
+	NO_PROBE, UNTIMED, CUT_OFF, RECURSES, IMPOSSIBLE, BARE, PART_TOTAL, NO_TOTAL, NO_SELF,
+	NO_CALLER, NO_PARENT, NOT_TOLD, NO_CALLEES, NO_LINE, ONE_SIDE,
 	N_REASONS
 };
 _Static_assert((int)N_REASONS <= (int)FL_LEGEND_MOST, "a line each");
@@ -25,6 +25,8 @@ static const char *const sentences[N_REASONS] = {
 		      "more are timed)",
 	[FEW_STOOD] = "~  few samples of the stack tell it, or many more may have stood in its "
 		      "calls: average and total may be off by a third or more",
+	[OUTERMOST] = "~  it calls itself, and few calls were timed, which have others in "
+		      "them: the average may be several times too long",
 	[PART] = ">  flick ctl switched its probes meanwhile: calls and average are of a part "
 		 "of the time, total and self of all of it",
 	[OPEN] = ">  with calls that had not ended when their thread, or the recording, did: "
@@ -104,6 +106,17 @@ static enum reason reason_of_text(const struct fl_sheet *s, size_t column)
 	return is(name, "caller") ? NO_CALLER : is(name, "callees") ? NO_CALLEES : KNOWN;
 }
 
+/* Why an average, or what is made of one, is marked. */
+static enum reason reason_of_mark(const struct fl_sheet *s, size_t row)
+{
+	uint64_t sum = cell_of(s, row, "sum_ns"), avg = cell_of(s, row, "avg_ns");
+	bool recurses = sum != FLICK_NONE && sum != cell_of(s, row, "total_ns");
+
+	if (fl_sheet_lacks_stacks(s, row))
+		return FEW_STOOD;
+	return recurses && cell_of(s, row, "avg_error_ns") >= avg ? OUTERMOST : SCATTERED;
+}
+
 static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column)
 {
 	const struct flick_rows *r = s->result;
@@ -115,7 +128,7 @@ static enum reason reason_of(const struct fl_sheet *s, size_t row, size_t column
 	if (!is_share && fl_sheet_is_estimate(s, row, column))
 		return is(name, "calls") ?
 		       fl_sheet_is_rough(s, row, column) ? ROUGH : ESTIMATE :
-		       fl_sheet_lacks_stacks(s, row) ? FEW_STOOD : SCATTERED;
+		       reason_of_mark(s, row);
 	if ((is_share ? cell_of(s, row, name) :
 	     r->cells[row * r->n_columns + column]) != FLICK_NONE)
 		return KNOWN;

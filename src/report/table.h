@@ -42,7 +42,7 @@ bool fl_sheet_is_asked(const struct fl_sheet *, size_t column);
 /* Is the column 0, or not known, in all rows? */
 bool fl_sheet_is_nothing(const struct fl_sheet *, size_t column);
 /* Say what `-`, `~` and `>` in the shown columns mean, a line a reason. Returns how many. */
-enum { FL_LEGEND_MOST = 23 };
+enum { FL_LEGEND_MOST = 24 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
 /* Print a text cut to `most` columns (0: not cut), filled up with spaces to `width`. */
 void fl_print_padded(FILE *, const char *text, int width, size_t most);

@@ -131,6 +131,30 @@ static void an_average_is_within_the_time_there_was(void **unused)
 	assert_int_equal(row[AVG], 400);
 }
 
+/* Timed calls of a function that calls itself have others in them: but where each was timed. */
+static void an_average_of_outermost_calls_is_marked(void **unused)
+{
+	uint64_t row[N];
+	struct flick_rows rows = { columns, N, row, 1 };
+
+	(void)unused;
+	memcpy(row, held_up, sizeof(row));
+	row[ERROR] = 10;
+	fl_totals_mark(&rows);
+	assert_int_equal(row[ERROR], 10);
+	row[TOTAL] = FLICK_NONE;
+	fl_totals_mark(&rows);
+	assert_int_equal(row[ERROR], 900);
+	row[ERROR] = 0;
+	row[SAMPLED] = row[CALLS];
+	fl_totals_mark(&rows);
+	assert_int_equal(row[ERROR], 0);
+	row[SAMPLED] = 1000;
+	row[SUM] = FLICK_NONE;
+	fl_totals_mark(&rows);
+	assert_int_equal(row[ERROR], 0);
+}
+
 static void what_samples_allow_stays(void **unused)
 {
 	uint64_t row[N];
@@ -306,6 +330,7 @@ int main(void)
 		cmocka_unit_test(who_was_timed_whole_has_what_its_stacks_tell),
 		cmocka_unit_test(what_has_no_probe_has_what_others_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
+		cmocka_unit_test(an_average_of_outermost_calls_is_marked),
 		cmocka_unit_test(of_two_that_are_off_the_one_that_is_less_tells),
 		cmocka_unit_test(who_may_be_above_many_has_no_total),
 		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),

@@ -375,8 +375,10 @@ static int fill_result(struct fl_session *s, const struct fl_profile *p, size_t 
 		fl_totals_fill(r, p);
 	else if (!err && p->refutes && is_latency && !s->o->raw)
 		fl_totals_refute(r, p);
-	if (!err && s->view.sampled && is_latency)
+	if (!err && s->view.sampled && is_latency) {
 		fl_totals_drop(r, p);
+		fl_totals_mark(r);
+	}
 	return err;
 }
 

@@ -100,6 +100,8 @@ void fl_totals_fill(struct flick_rows *, const struct fl_profile *);
 void fl_totals_refute(struct flick_rows *, const struct fl_profile *);
 /* The average of timed calls, where by it all calls took more than the time there was. */
 void fl_totals_drop(struct flick_rows *, const struct fl_profile *);
+/* An average that is of calls with others of the function in them is one with an error. */
+void fl_totals_mark(struct flick_rows *);
 /* Self times from samples, into the results (profile.c). 0 or -ENOMEM. */
 int fl_profile_fill(struct fl_session *);
 

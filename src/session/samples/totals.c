@@ -404,6 +404,22 @@ void fl_totals_drop(struct flick_rows *r, const struct fl_profile *p)
 	}
 }
 
+/* The calls of a function that are timed first have those in them that come next. Where no
+ * samples tell how many, all calls seem to be as long as these. */
+void fl_totals_mark(struct flick_rows *r)
+{
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), error = fl_sheet_column(r, "avg_error_ns");
+
+	for (size_t i = 0; error >= 0 && avg >= 0 && sum >= 0 && i < r->n_rows; i++) {
+		uint64_t *row = r->cells + i * r->n_columns;
+		bool recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
+
+		if (recurses && row[avg] != FLICK_NONE && !is_each_timed(r, row))
+			row[error] = row[avg];
+	}
+}
+
 /* Where most processes had no probes, those with probes ran a little while, when all was cold
  * for the first time: their timed calls do not stand for others. Nor do those of a function
  * whose probes were on for a part of the time stand for the rest of it. There the total has
