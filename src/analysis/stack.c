@@ -101,6 +101,12 @@
  * seen on two stacks, inexact matches must lie within REACH_MANY, so that frames on
  * neighbouring stacks of coroutines are not mistaken for one another.
  *
+ * A call far below the one on top is in a large frame of that one, or on the stack of a
+ * coroutine that lies below. At first the former is believed. If a call further out ends
+ * before it, the latter is, and it parts from the stack with all calls above it. Or else a
+ * longjmp has left it: then none of these calls ends, and they are dropped when their thread
+ * ends, or when others part from the same place.
+ *
  * FAILURE  -ENOMEM from an entry that needs room; the stack is as before.
  */
 #include "analysis/stack.h"
@@ -326,8 +332,11 @@ static void drop_where(struct fl_stack *s, struct fl_fiber *f, mark_calls *mark,
 
 void fl_stack_settle(struct fl_stack *s)
 {
-	for (uint32_t i = 0; i < s->n_fibers; i++)
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		if (s->fibers[i].is_parted)
+			drop_above(s, &s->fibers[i], 0, FL_DROP_UNWOUND);
 		drop_where(s, &s->fibers[i], mark_passed, NULL);
+	}
 }
 
 void fl_stack_forget(struct fl_stack *s, uint64_t at, const unsigned char *of, uint32_t n)
@@ -339,15 +348,11 @@ void fl_stack_forget(struct fl_stack *s, uint64_t at, const unsigned char *of, u
 
 /* ---- entry --------------------------------------------------------------- */
 
-static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+static int make_room_for(struct fl_fiber *f, uint32_t room)
 {
-	uint32_t room = f->room ? f->room * 2 : ROOM_FIRST;
 	struct fl_open *open;
 	void **marks;
 
-	drop_where(s, f, mark_outgrown, &sp);
-	if (f->n <= f->room / 2 && f->room)
-		return 0;
 	marks = realloc(f->marks, ((size_t)room * f->n_marks + 1) * sizeof(*marks));
 	if (!marks)
 		return -ENOMEM;
@@ -358,6 +363,14 @@ static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
 	f->open = open;
 	f->room = room;
 	return 0;
+}
+
+static int make_room(struct fl_stack *s, struct fl_fiber *f, uint32_t sp)
+{
+	drop_where(s, f, mark_outgrown, &sp);
+	if (f->n <= f->room / 2 && f->room)
+		return 0;
+	return make_room_for(f, f->room ? f->room * 2 : ROOM_FIRST);
 }
 
 /* The innermost open call that may have made the new one, as fl_open.caller has it. The new
@@ -578,6 +591,74 @@ static struct candidate find_call(const struct fl_stack *s, const struct fl_fibe
 	return best;
 }
 
+/* ---- parting ------------------------------------------------------------- */
+
+/* The first call above `at` that is further below its neighbour than most frames are large; n:
+ * none. */
+static uint32_t find_leap(const struct fl_fiber *f, uint32_t at)
+{
+	uint32_t i = at + 1;
+
+	while (i < f->n && distance(f->open[i - 1].sp, f->open[i].sp) <= REACH_ONE)
+		i++;
+	return i < f->n ? i : f->n;
+}
+
+/* A fiber for what parts at `sp`: if others have parted there, and none of them has ended, they
+ * were left. */
+static int add_parted(struct fl_stack *s, uint32_t sp, uint32_t *index)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++) {
+		struct fl_fiber *f = &s->fibers[i];
+
+		if (i == s->current || !f->n || !f->is_parted || f->open[0].sp != sp)
+			continue;
+		drop_above(s, f, 0, FL_DROP_UNWOUND);
+		*index = i;
+		return 0;
+	}
+	return add_fiber(s, index);
+}
+
+/* Its caller is not known if it stayed behind. */
+static void move_call(struct fl_fiber *to, struct fl_fiber *from, uint32_t i, uint32_t first)
+{
+	struct fl_open *call = &to->open[to->n];
+
+	*call = from->open[i];
+	memcpy(fl_stack_marks(to, to->n), fl_stack_marks(from, i),
+	       to->n_marks * sizeof(*to->marks));
+	if (call->caller != FL_STACK_ORPHAN)
+		call->caller = call->caller > first ? call->caller - first :
+						      FL_STACK_ORPHAN;
+	call->outer = to->last[call->function];
+	to->last[call->function] = ++to->n;
+}
+
+/* The current fiber's calls from `first` on become a fiber's of their own. Without memory they
+ * stay. */
+static void part(struct fl_stack *s, uint32_t first)
+{
+	struct fl_fiber *from = fl_stack_fiber(s), *to;
+	uint32_t index, n = from->n;
+
+	if (add_parted(s, from->open[first].sp, &index))
+		return;
+	from = fl_stack_fiber(s);
+	to = &s->fibers[index];
+	if (index == s->current || (to->room < n - first && make_room_for(to, n - first)))
+		return;
+	while (from->n > first) {
+		from->n--;
+		from->last[from->open[from->n].function] = from->open[from->n].outer;
+	}
+	for (uint32_t i = first; i < n; i++)
+		move_call(to, from, i, first);
+	to->is_parted = true;
+}
+
+/* ---- which call ends ------------------------------------------------------ */
+
 /* The current stack first, then the others; -1 in `at` when on none. */
 static struct candidate find_fiber(struct fl_stack *s, const struct flick_record *exit,
 				   const struct flick_tag *tag)
@@ -628,6 +709,7 @@ static enum fl_match end_found(struct fl_stack *s, const struct flick_record *ex
 {
 	struct candidate c = find_fiber(s, exit, tag);
 	struct fl_fiber *f = fl_stack_fiber(s);
+	uint32_t leap;
 
 	if (c.at < 0) {
 		drop_left(s, f, exit->sp);
@@ -639,6 +721,11 @@ static enum fl_match end_found(struct fl_stack *s, const struct flick_record *ex
 		doubt(s, f, &c, exit->sp);
 		return FL_MATCH_UNSURE;
 	}
+	leap = find_leap(f, (uint32_t)c.at);
+	if (leap < f->n)
+		part(s, leap);
+	f = fl_stack_fiber(s);
+	f->is_parted = false;
 	drop_above(s, f, (uint32_t)c.at + 1, FL_DROP_UNWOUND);
 	if (tag->jump)
 		drop_passed(s, f);

@@ -36,6 +36,8 @@ struct fl_fiber {
 	uint32_t n, room, n_marks;
 	uint32_t *last;			/* index: function; 1 + its innermost open call */
 	uint32_t n_last;
+	bool is_parted;			/* its calls seemed to be another stack's, and none has
+					 * ended since */
 };
 
 /* How far an exit by jump stands above its call's entry. The distance is the same each time,

@@ -437,6 +437,56 @@ static void a_neighbours_exit_ends_nothing(void **unused)
 	assert_int_equal(cell('b', "max_ns"), 50);
 }
 
+/* Each begins 68 KiB below the one before, in which a call is open that another one ends. */
+static void coroutines_below_one_another_keep_their_calls(void **unused)
+{
+	enum { APART = 68 << 10, N = 4 };
+
+	(void)unused;
+	enter('a', 100);
+	for (uint32_t i = 0; i < N; i++) {
+		enter('b', 10000000 + i * APART);
+		enter('c', 10000100 + i * APART);
+	}
+	for (uint32_t i = 0; i < N; i++)
+		leave('c', 10000100 + i * APART);
+	for (uint32_t i = 0; i < N; i++) {
+		enter('d', 10000100 + i * APART);
+		leave('d', 10000100 + i * APART);
+		leave('b', 10000000 + i * APART);
+	}
+	leave('a', 100);
+	for (char f = 'b'; f <= 'd'; f++) {
+		assert_int_equal(cell(f, "calls"), N);
+		assert_int_equal(cell(f, "unknown"), 0);
+	}
+	assert_int_equal(cell('b', "min_ns"), 140);
+	assert_int_equal(cell('d', "max_ns"), 10);
+}
+
+/* What a longjmp has left in a large frame is no other stack's: it has no time, however often,
+ * and what is called there is told. */
+static void calls_left_in_a_large_frame_have_no_time(void **unused)
+{
+	enum { FRAME = 100 << 10, TIMES = 1000 };
+
+	(void)unused;
+	enter('e', 50);
+	for (int i = 0; i < TIMES; i++) {
+		enter('a', 100);
+		enter('b', 200);
+		enter('c', FRAME);
+		leave('a', 100);
+	}
+	enter('b', 200);
+	enter('c', FRAME);
+	leave('c', FRAME);
+	leave('b', 200);
+	expect('b', TIMES + 1, 30, 20, TIMES);
+	expect('c', TIMES + 1, 10, 10, TIMES);
+	assert_int_equal(cell('a', "unknown"), 0);
+}
+
 static void count_drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 {
 	(void)f;
@@ -574,6 +624,8 @@ int main(void)
 		T(a_coroutines_call_is_open_beside_newer_ones),
 		T(coroutines_keep_their_calls),
 		T(neighbouring_coroutines_are_not_confused),
+		T(coroutines_below_one_another_keep_their_calls),
+		T(calls_left_in_a_large_frame_have_no_time),
 		T(a_neighbours_exit_ends_nothing),
 		T(dead_calls_at_one_place_are_swept),
 		T(endless_longjmp_is_swept),
