@@ -318,11 +318,26 @@ static void add_note(struct source *from, const char *format, ...)
 	from->sheet.note = from->note;
 }
 
+/* Does a median say of some function that to be timed is a good part of its calls? */
+static bool has_short(const struct flick_rows *r)
+{
+	enum { SHORT_NS = 500 };
+	int p50 = fl_sheet_column(r, "p50_ns"), total = fl_sheet_column(r, "total_ns");
+
+	for (size_t i = 0; p50 >= 0 && total >= 0 && i < r->n_rows; i++) {
+		const uint64_t *row = r->cells + i * r->n_columns;
+
+		if (row[p50] < SHORT_NS && row[total] != FLICK_NONE)
+			return true;
+	}
+	return false;
+}
+
 /* What self times rest on. */
 static void note_samples(struct source *from)
 {
 	char n[256] = "", by[256] = "", preempted[256] = "";
-	const char *but, *stacks = "", *other = "";
+	const char *but, *stacks = "", *other = "", *brief;
 
 	if (strcmp(from->sheet.name, "latency"))
 		return;
@@ -334,6 +349,9 @@ static void note_samples(struct source *from)
 	fl_store_value(from->store, "self", by, sizeof(by));
 	fl_store_value(from->store, "preempted", preempted, sizeof(preempted));
 	but = strcmp(preempted, "out") ? "" : "without what the scheduler took, ";
+	brief = has_short(&from->rows) ?
+		"of calls of less than 0.5 us totals may be several times too high, as to be "
+		"timed makes them longer\n" : "";
 	if (!fl_sheet_sum(&from->rows, "calls") && !strcmp(by, "samples") &&
 	    fl_store_value(from->store, "pc_samples", n, sizeof(n)))
 		snprintf(from->note, sizeof(from->note), "times are CPU time, from %.20s "
@@ -343,17 +361,18 @@ static void note_samples(struct source *from)
 			 "time is known");
 	else if (fl_store_value(from->store, "pc_samples", n, sizeof(n)) &&
 		 strcmp(by, "samples"))
-		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed (sampled)\n%.20s samples of the program counter are "
-			 "too few to tell self times from (run it longer, or record --all)", n);
+		snprintf(from->note, sizeof(from->note), "times are elapsed time, %sof the "
+			 "calls that were timed (sampled)\n%s%.20s samples of the program "
+			 "counter are too few to tell self times from (run it longer, or "
+			 "record --all)", but, brief, n);
 	else if (*n)
 		snprintf(from->note, sizeof(from->note), "self times are CPU time, from %.20s "
 			 "samples of the program counter%s\n%stotals are elapsed time, %sof "
 			 "the calls that were timed (sampled)", n, stacks, other, but);
 	else
-		snprintf(from->note, sizeof(from->note), "times are of the calls that were "
-			 "timed (sampled)\nthe system gave no samples to tell self "
-			 "times from");
+		snprintf(from->note, sizeof(from->note), "times are elapsed time, %sof the "
+			 "calls that were timed (sampled)\n%sthe system gave no samples to "
+			 "tell self times from", but, brief);
 	from->sheet.note = from->note;
 }
 

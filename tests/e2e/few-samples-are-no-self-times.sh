@@ -1,6 +1,7 @@
 #!/bin/sh
 # A short program has too few samples of the program counter to tell self times from:
-# the report says so, has no column of them, and is sorted by total time.
+# the report says so, has no column of them, and is sorted by total time. It says what kind of
+# times there are, and what short calls lack.
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 cat >"$work/short.c" <<'END'
@@ -18,3 +19,10 @@ grep -q 'samples of the program counter are too few to tell self times from' "$o
 totals=$(sql "select name from $(rows latency) order by total_ns desc")
 [ "$(awk '$NF == "leaf" || $NF == "middle" || $NF == "main" { print $NF }' "$out")" = "$totals" ] ||
 	fail "not sorted by total time"
+grep -Eq '^  times are elapsed time, (without what the scheduler took, )?of the calls' "$out" ||
+	fail "it does not say which times these are"
+grep -q 'of calls of less than 0.5 us totals may be several times too high' "$out" ||
+	fail "it does not say what it knows of short calls"
+sqlite3 "$data/results.db" "update latency set p50_ns = 600"
+run "$FLICK" report "$data"
+! grep -q 'of calls of less than 0.5 us' "$out" || fail "there are no short calls"
