@@ -294,6 +294,33 @@ static void what_cannot_be_is_cpu_time_where_nobody_waits(void **unused)
 	assert_true(row[TOTAL] == FLICK_NONE);		/* 200 others may have stood in it */
 }
 
+/* In a function whose thread waits for 100 ms 60 samples stood, and 87 would by chance. */
+static uint64_t total_of_waiting(uint64_t total, uint64_t error)
+{
+	uint64_t row[N];
+
+	memcpy(row, cut_off, sizeof(row));
+	row[TOTAL] = row[SUM] = total;
+	row[AVG] = total / 100;
+	row[ERROR] = error;
+	waited_ns = 100000000;
+	fill_told(row, 60, 60, 0);
+	waited_ns = 0;
+	assert_true(row[STACKS] == FLICK_NONE);
+	assert_true(row[TOTAL] == row[SUM]);
+	assert_true(row[TOTAL] == FLICK_NONE || row[AVG] == (row[TOTAL] + 50) / 100);
+	return row[TOTAL];
+}
+
+static void who_waits_all_the_time_has_that_time(void **unused)
+{
+	(void)unused;
+	assert_int_equal(total_of_waiting(180000000, 100), 180000000);
+	assert_in_range(total_of_waiting(200000000, 100), 185000000, 187000000);
+	assert_in_range(total_of_waiting(240000000, 200000), 185000000, 187000000);
+	assert_true(total_of_waiting(240000000, 100) == FLICK_NONE);
+}
+
 /* Without a probe, and in 60 samples; 61 that are cut may have stood in its calls, too. */
 static void who_may_be_above_many_has_no_total(void **unused)
 {
@@ -331,6 +358,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_probe_has_what_others_tell),
 		cmocka_unit_test(what_nobody_tells_of_is_an_error),
 		cmocka_unit_test(an_average_of_outermost_calls_is_marked),
+		cmocka_unit_test(who_waits_all_the_time_has_that_time),
 		cmocka_unit_test(of_two_that_are_off_the_one_that_is_less_tells),
 		cmocka_unit_test(who_may_be_above_many_has_no_total),
 		cmocka_unit_test(what_cannot_be_is_cpu_time_where_nobody_waits),

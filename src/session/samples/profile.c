@@ -315,8 +315,9 @@ static int share_out(struct flick_rows *r, const struct fl_profile *p)
 /* ---- into results ------------------------------------------------------------------ */
 
 /* Where calls times the average of the few timed ones is more time than the calling threads
- * had, those few were not like the rest, and what the rest took is not known. Calls without a
- * total lie in one another: their sum may be any. */
+ * had, those few were not like the rest, and what the rest took is not known; but where it is
+ * little more it was all of that time. Calls without a total lie in one another: their sum may
+ * be any. */
 static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 {
 	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
@@ -326,7 +327,8 @@ static void drop_impossible(struct flick_rows *r, const struct fl_profile *p)
 		uint64_t *row = r->cells + i * r->n_columns;
 		uint64_t most = fl_lives_of_callers(&p->lives, row[function])->all_ns;
 
-		if (row[total] == FLICK_NONE || row[total] <= most)
+		if (row[total] == FLICK_NONE || row[total] <= most ||
+		    (p->s->view.sampled && fl_totals_bound(r, row, most)))
 			continue;
 		row[total] = FLICK_NONE;
 		if (sum >= 0)

@@ -98,6 +98,8 @@ int fl_totals_gather(struct fl_profile *);
 void fl_totals_fill(struct flick_rows *, const struct fl_profile *);
 /* Samples are too few to tell totals, but not to refute some of timed calls. */
 void fl_totals_refute(struct flick_rows *, const struct fl_profile *);
+/* The total of timed calls becomes `most`, where it is more by chance. False: it is not. */
+bool fl_totals_bound(const struct flick_rows *, uint64_t *row, uint64_t most);
 /* The average of timed calls, where by it all calls took more than the time there was. */
 void fl_totals_drop(struct flick_rows *, const struct fl_profile *);
 /* An average that is of calls with others of the function in them is one with an error. */

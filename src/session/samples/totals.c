@@ -36,6 +36,7 @@
 enum { SHORT_NS = 500, SHORT_MEAN_NS = 1000, LONGER_NS = 10, FAR_LONGER_NS = 40, FEW = 10,
        MANY = 10 };
 #define ROUGH 0.3		/* of an average: an error that is marked */
+#define NEAR 0.1		/* of a total: by so much timed calls may be off unseen */
 
 /* ---- who is in a chain ------------------------------------------------------------- */
 
@@ -274,6 +275,12 @@ static bool are_timed_often(const struct flick_rows *r, const uint64_t *row)
 	return sampled < 0 || row[sampled] >= MANY_TIMED;
 }
 
+static bool is_short(const struct flick_rows *r, const uint64_t *row)
+{
+	return row[fl_sheet_column(r, "p50_ns")] < SHORT_NS &&
+	       row[fl_sheet_column(r, "avg_ns")] < SHORT_MEAN_NS;
+}
+
 /* Have calls, long ones, too, little more time than samples tell? */
 static bool is_cpu_time(struct stood in)
 {
@@ -301,18 +308,18 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	int calls = fl_sheet_column(r, "calls"), error = fl_sheet_column(r, "avg_error_ns");
 	int avg = fl_sheet_column(r, "avg_ns"), sum = fl_sheet_column(r, "sum_ns");
 	double period = (double)fl_sampler_period_ns(), off = sqrt((double)n) * period;
-	bool is_short = row[p50] < SHORT_NS && row[avg] < SHORT_MEAN_NS;
 	bool is_timed = row[avg] != FLICK_NONE, recurses = row[sum] != FLICK_NONE;
 	uint64_t timed_off = LONGER_NS;
 	double longer, far, may_lack;
 
 	if (row[total] == FLICK_NONE)
 		return n >= FEW && in.may <= n &&
-		       (!is_timed || recurses || is_short || is_cpu_time(in)) ? n : 0;
+		       (!is_timed || recurses || is_short(r, row) || is_cpu_time(in)) ?
+		       n : 0;
 	may_lack = row[error] == FLICK_NONE ? 0 : (double)row[calls] * (double)row[error];
 	if ((double)n * period - (may_lack > off ? 0 : 3 * off) > (double)row[total])
 		return n >= FEW ? n : 0;
-	if (!n || !is_short)
+	if (!n || !is_short(r, row))
 		return 0;
 	longer = fmin((double)row[total], (double)row[calls] * (double)row[p50]) -
 		 (double)n * period - 3 * off;
@@ -323,10 +330,31 @@ static uint64_t samples_for(const struct flick_rows *r, const uint64_t *row, str
 	return (double)row[calls] * (double)timed_off > off ? n : 0;
 }
 
+bool fl_totals_bound(const struct flick_rows *r, uint64_t *row, uint64_t most)
+{
+	int total = fl_sheet_column(r, "total_ns"), sum = fl_sheet_column(r, "sum_ns");
+	int avg = fl_sheet_column(r, "avg_ns"), calls = fl_sheet_column(r, "calls");
+	int error = fl_sheet_column(r, "avg_error_ns");
+	double off;
+
+	if (total < 0 || avg < 0 || calls < 0 || error < 0 || row[avg] == FLICK_NONE ||
+	    !row[calls] || row[total] != row[sum])
+		return false;
+	off = NEAR * (double)row[total];
+	if (row[error] != FLICK_NONE)
+		off = fmax(off, 3 * (double)row[calls] * (double)row[error]);
+	if ((double)row[total] - off > (double)most)
+		return false;
+	row[total] = row[sum] = most;
+	row[avg] = (most + row[calls] / 2) / row[calls];
+	return true;
+}
+
 /* Timed calls stand for the others. If calls then took more than the samples that stood in
  * calls, or may have, and all the time in which no caller ran, the timed calls were first ones,
- * and cold. */
-static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
+ * and cold. Or else threads wait there nearly all the time, which is more by chance each other
+ * time: then it is that time, of which samples tell nothing. */
+static bool stands_for_too_much(const struct flick_rows *r, uint64_t *row,
 				const struct fl_profile *p, struct stood in)
 {
 	int total = fl_sheet_column(r, "total_ns"), calls = fl_sheet_column(r, "calls");
@@ -337,7 +365,8 @@ static bool stands_for_too_much(const struct flick_rows *r, const uint64_t *row,
 	    row[calls] <= row[sampled])
 		return false;
 	most = (n + 3 * sqrt(n) + 3) * (double)fl_sampler_period_ns() + (double)in.waited_ns;
-	return (double)row[total] > most;
+	return (double)row[total] > most &&
+	       (is_cpu_time(in) || !fl_totals_bound(r, row, (uint64_t)most));
 }
 
 /* One timed call that was held up, as by an interrupt, counts as one in a thousand, where it
@@ -443,11 +472,15 @@ void fl_totals_fill(struct flick_rows *r, const struct fl_profile *p)
 		if (!is_off)
 			take_median(r, row, in);
 		is_refuted = stands_for_too_much(r, row, p, in);
-		is_off |= is_refuted;
 		recurses = row[total] == FLICK_NONE && row[sum] != FLICK_NONE;
 		is_part = is_long(r, row) && (double)in.unsure > ROUGH * (double)in.n;
-		n = !is_off ? samples_for(r, row, in) :
-		    in.n >= FEW && in.may <= in.n ? in.n : 0;
+		if (!is_off && !is_refuted)
+			n = samples_for(r, row, in);
+		else if (!is_off && !is_short(r, row) && !is_cpu_time(in))
+			n = 0;			/* they tell not how long it waited */
+		else
+			n = in.n >= FEW && in.may <= in.n ? in.n : 0;
+		is_off |= is_refuted;
 		if (is_off)
 			row[total] = row[sum] = FLICK_NONE;
 		if (!n && is_refuted && !row[switched])
