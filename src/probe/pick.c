@@ -7,8 +7,9 @@
  * call, and the next calls are short. How far apart calls were in a round tells how many calls
  * each timed one of the next round stands for: so phases in which a function is called rarely
  * count as little as they are. Where a phase begins the next round is unlike the last one. If
- * calls come more rarely they stand for less at once; if more often, the round behind it stands
- * for what this one did not.
+ * calls come more rarely they stand for less at once; if more often, a round behind it stands
+ * for what this one did not. A phase is what two rounds in a row agree on: those of a function
+ * that is called in bursts do not.
  */
 #include "pick.h"
 
@@ -92,6 +93,8 @@ bool fl_pick_goes_on(struct fl_function *f, uint64_t now)
 		gap = (gap + 1) / 2;
 	store_relaxed(&f->gap, gap);
 	store_relaxed(&f->stands, gap);
+	store_relaxed(&f->last, 0);
+	store_relaxed(&f->usual, 0);
 	store_relaxed(&f->since, now);
 	store_relaxed(&f->begun, 0);
 	return true;
@@ -104,11 +107,16 @@ uint32_t fl_pick_stands(const struct fl_function *f, uint32_t nth, uint64_t now)
 	uint64_t since = load_relaxed(&f->since), usual = load_relaxed(&f->usual);
 	uint64_t took = now > since ? now - since : 0, calls = (uint64_t)nth * gap, fewer;
 
-	if (!usual || f->is_seldom || took / OTHER_PHASE <= calls * usual)
+	if (!usual || took / OTHER_PHASE <= calls * usual)
 		return stands;
 	fewer = FL_GROUPS * load_relaxed(&epoch_ticks) / fl_pick_most() * calls / took;
 	fewer = fewer > gap ? fewer : gap;
 	return fewer < stands ? (uint32_t)fewer : stands;
+}
+
+static bool agree_on_pace(uint64_t pace, uint64_t other)
+{
+	return pace && pace / OTHER_PHASE <= other && other / OTHER_PHASE <= pace;
 }
 
 /* A round stands for all of a cycle. A round that seems to be as long as an epoch stands for
@@ -117,8 +125,8 @@ static bool learn_rate(struct fl_function *f)
 {
 	uint64_t pace = load_relaxed(&f->pace), epoch = load_relaxed(&epoch_ticks), stands;
 	uint64_t gap = load_relaxed(&f->gap) + !f->gap, samples = fl_pick_most();
-	uint64_t stood = load_relaxed(&f->stands);
-	bool is_short;
+	uint64_t stood = load_relaxed(&f->stands), due;
+	bool is_short, is_alike;
 
 	if (!pace || !epoch)
 		return false;
@@ -129,9 +137,13 @@ static bool learn_rate(struct fl_function *f)
 	stands = FL_GROUPS * epoch / (samples * pace);
 	if (stands < gap || !is_short)
 		stands = gap;
-	if (stood && !f->is_seldom && stands / OTHER_PHASE >= stood)
-		stands += stands - stood;
-	store_relaxed(&f->usual, pace);
+	is_alike = !f->is_seldom && agree_on_pace(load_relaxed(&f->last), pace);
+	due = is_alike ? load_relaxed(&f->owed) : 0;
+	store_relaxed(&f->owed, !is_alike && stood && stands / OTHER_PHASE >= stood ?
+				stands - stood : 0);
+	store_relaxed(&f->usual, is_alike ? pace : 0);
+	store_relaxed(&f->last, pace);
+	stands += due;
 	store_relaxed(&f->stands, stands < MOST_STANDS ? (uint32_t)stands : MOST_STANDS);
 	store_relaxed(&f->gap, (uint32_t)gap);
 	return is_short;

@@ -78,7 +78,9 @@ struct fl_function {
 					 * hints */
 	uint64_t since, pace;		/* ticks: when the round began; from call to call in the
 					 * last one, 0: it is not over. Hints */
-	uint64_t usual;			/* `pace` of the round that `stands` goes by; 0: none */
+	uint64_t last, usual;		/* `pace` of the last round that was over; if the one
+					 * before was alike; 0: none. Hints */
+	uint64_t owed;			/* what a timed call of it did not stand for; a hint */
 	uint32_t stands;		/* calls that one timed in the last round stands for */
 	uint64_t period;		/* its on-period's number, and in the low half how many
 					 * timed calls of it are open; atomic */

@@ -531,14 +531,40 @@ static void stand_in_phases(struct rig *unused)
 	NEED(most >= 7 && most <= 10);
 	NEED(fl_pick_stands(f, 10, f->since - 1) == f->stands);
 
-	f->stands = 4;			/* as behind a round of `seldom` */
-	NEED(!end_round(f, often));
-	fl_pick_begin(f);
-	NEED(f->stands >= 2 * 39 - 4 && f->stands <= 2 * 46 - 4);
-	f->gap = 4;
-	NEED(!end_round(f, often));
-	fl_pick_begin(f);
-	NEED(f->stands >= 39 && f->stands <= 46);
+	NEED(end_round(f, epoch / 500) && f->stands == 4);
+	for (int i = 0; i < 3; i++) {
+		f->gap = 4;
+		NEED(!end_round(f, often));
+		fl_pick_begin(f);
+		most = f->stands + 4;	/* the second stands for what the first did not */
+		NEED(i == 1 ? most >= 2 * 39 && most <= 2 * 46 : most >= 43 && most <= 50);
+	}
+}
+
+/* Rounds that are now in a burst, now beside one. */
+static void stand_in_bursts(struct rig *unused)
+{
+	struct fl_function *f;
+	uint64_t most, epoch;
+
+	(void)unused;
+	g->m->session[0].samples = 100;
+	open_probes();
+	f = &fl_table.functions[fl_table.probes[one.entry].function];
+	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	for (int i = 0; i < 6; i++) {
+		f->gap = 1;
+		NEED(!end_round(f, epoch / (i % 2 ? 40000 : 1000)));
+		fl_pick_begin(f);
+		NEED(fl_pick_stands(f, 10, f->since + epoch) == f->stands);
+		NEED(f->stands <= 480);
+	}
+}
+
+static void calls_in_bursts_stand_for_what_the_last_round_says(void **unused)
+{
+	(void)unused;
+	runs(stand_in_bursts);
 }
 
 static void where_a_phase_begins_calls_stand_for_its_own(void **unused)
@@ -604,6 +630,7 @@ int main(void)
 		TEST(a_timed_call_stands_for_its_part_of_a_cycle),
 		TEST(a_round_that_goes_on_stands_for_its_own_calls),
 		TEST(where_a_phase_begins_calls_stand_for_its_own),
+		TEST(calls_in_bursts_stand_for_what_the_last_round_says),
 		TEST(a_round_begins_some_calls_behind_its_epoch),
 	};
 
