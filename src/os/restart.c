@@ -19,9 +19,12 @@ static const short plain[] = {
 	SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_epoll_pwait2,
 	SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
 	SYS_msgsnd, SYS_msgrcv, SYS_io_getevents, SYS_io_uring_enter,
-	/* with SO_RCVTIMEO or SO_SNDTIMEO */
-	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_accept, SYS_accept4,
-	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
+	/* with SO_RCVTIMEO or SO_SNDTIMEO; a connect() that is made again waits on */
+	SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_accept, SYS_accept4,
+	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_connect,
+	SYS_splice, SYS_sendfile,
+	/* of a memory file: some kernels give back what they have allotted, and say EINTR */
+	SYS_fallocate,
 };
 
 static const short transfers[] = {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A program of one thread is attached to while it is in a system call that signals end: what a
 # stop has ended with EINTR is made again, also where the thread cannot be had (it is on a stack
-# of its own), and for io_uring. A thread that fills a pipe can be had, though no stop finds it
+# of its own), for io_uring, and where a socket has a time to wait. A thread that fills a pipe can be had, though no stop finds it
 # asleep, and is not stopped without end.
 #
 # timeout: 120
@@ -25,6 +25,16 @@ for i in 1 2 3 4 5; do
 	is_as_it_was
 done
 finish
+
+for call in recvmmsg sendmmsg splice sendfile connect fallocate; do
+	label="$call:"
+	begin $call
+	for i in 1 2 3; do
+		attach -a counts
+		is_as_it_was
+	done
+	finish
+done
 
 label="io_uring:"
 begin ring

@@ -1,14 +1,18 @@
 /*
- * in-calls far|ring|pipe: a program of one thread that nearly always is in one system call,
- * which a signal would end with EINTR, or with a part of its work. `far`: it waits for events
- * for 50 ms (epoll_wait) on a stack of its own, whose end nobody knows. `ring`: the same for
- * completions of io_uring. `pipe`: it fills a pipe that is emptied slowly, by one write after
- * the other. Prints `ready`, then at SIGTERM `fine`, or how many calls told something else.
+ * in-calls far|ring|pipe|CALL: a program of one thread that nearly always is in one system
+ * call, which a signal would end with EINTR, or with a part of its work. `far`: it waits for
+ * events for 50 ms (epoll_wait) on a stack of its own, whose end nobody knows. `ring`: the same
+ * for completions of io_uring. `pipe`: it fills a pipe that is emptied slowly, by one write
+ * after the other. CALL: a call on a socket that has a time to wait (SO_RCVTIMEO, SO_SNDTIMEO)
+ * and nobody at its other end; or `fallocate` of a memory file. Prints `ready`, then at SIGTERM
+ * `fine`, or how many calls told something else.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/io_uring.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +20,10 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -100,6 +107,97 @@ static void fill_pipe(void)
 	odd = odd < FEW ? 0 : odd;
 }
 
+/* ---- calls that end when their time is over -------------------------------- */
+
+static int pair[2];			/* of a pair of sockets */
+static int hole[2];			/* of a pipe */
+static struct sockaddr_un name = { .sun_family = AF_UNIX };
+static struct iovec part = { much, 4096 };
+static struct mmsghdr message = { .msg_hdr = { .msg_iov = &part, .msg_iovlen = 1 } };
+
+static void set_up(void)
+{
+	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+
+	if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) || pipe(hole))
+		exit(2);
+	for (int i = 0; i < 2; i++) {
+		setsockopt(pair[i], SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+		setsockopt(pair[i], SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+	}
+	while (send(pair[1], much, sizeof(much), MSG_DONTWAIT) > 0)
+		;
+	fd = memfd_create("much", 0);
+}
+
+static bool receives(void)
+{
+	return recvmmsg(pair[1], &message, 1, 0, NULL) < 0 && errno == EAGAIN;
+}
+
+static bool sends(void)
+{
+	return sendmmsg(pair[1], &message, 1, 0) < 0 && errno == EAGAIN;
+}
+
+static bool splices(void)
+{
+	return splice(pair[1], NULL, hole[1], NULL, 4096, 0) < 0 && errno == EAGAIN;
+}
+
+static bool sends_file(void)
+{
+	off_t from = 0;
+
+	return ftruncate(fd, 4096) == 0 && sendfile(pair[1], fd, &from, 4096) < 0 &&
+	       errno == EAGAIN;
+}
+
+/* The one place in the queue of who listens is taken. */
+static bool connects(void)
+{
+	static int listens, s[2];
+	struct timeval time = { .tv_usec = WAIT_MS * 1000 };
+	socklen_t length = sizeof(sa_family_t);
+
+	if (!listens) {
+		listens = socket(AF_UNIX, SOCK_STREAM, 0);
+		bind(listens, (struct sockaddr *)&name, length);
+		length = sizeof(name);
+		getsockname(listens, (struct sockaddr *)&name, &length);
+		listen(listens, 0);
+		for (int i = 0; i < 2; i++)
+			s[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		connect(s[0], (struct sockaddr *)&name, sizeof(sa_family_t) + 6);
+		setsockopt(s[1], SOL_SOCKET, SO_SNDTIMEO, &time, sizeof(time));
+	}
+	return connect(s[1], (struct sockaddr *)&name, sizeof(sa_family_t) + 6) < 0 &&
+	       errno == EAGAIN;
+}
+
+static bool allots(void)
+{
+	return !fallocate(fd, 0, 0, 128 << 20) && !ftruncate(fd, 0);
+}
+
+static const struct {
+	const char *name;
+	bool (*is_made)(void);		/* does it say what it says where nobody stops it? */
+} calls[] = {
+	{ "recvmmsg", receives }, { "sendmmsg", sends }, { "splice", splices },
+	{ "sendfile", sends_file }, { "connect", connects }, { "fallocate", allots },
+};
+
+static void call(const char *how)
+{
+	set_up();
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		while (!strcmp(how, calls[i].name) && !is_over) {
+			work(1);
+			odd += !calls[i].is_made() && !is_over;
+		}
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -117,8 +215,10 @@ int main(int argc, char **argv)
 		await_events_far();
 	else if (!strcmp(how, "ring"))
 		await_completions();
-	else
+	else if (!strcmp(how, "pipe"))
 		fill_pipe();
+	else
+		call(how);
 	if (odd)
 		printf("%ld calls were cut short\n", odd);
 	else
