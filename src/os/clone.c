@@ -144,7 +144,8 @@ void fl_os_helper_join(int tid, uint32_t *id)
 		SYS(SYS_sched_yield);
 }
 
-/* The flags have no signal in their low byte: only a wait with __WCLONE hears of the end. */
+/* The flags have no signal in their low byte: only a wait with __WCLONE or
+ * __WALL hears of the end. */
 int fl_os_process_start(int (*run)(void *), void *arg)
 {
 	return (int)start(CLONE_UNTRACED, run, arg, NULL);
