@@ -45,6 +45,7 @@ prepare() {	# PROGRAM
 		print(sum(d.values()))
 		END
 		command="/usr/bin/python3 -S $scratch/t.py" ;;
+	*) why="$1 is none of these"; return 1 ;;
 	esac
 	command -v "${command%% *}" >/dev/null || { why="no ${command%% *}"; return 1; }
 	build_steady || { why="steady.c does not compile"; return 1; }
