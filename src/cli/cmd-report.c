@@ -578,29 +578,22 @@ static void fit_stacks(struct source *from, const struct wish *w)
 /* Addresses become lines. */
 static int annotate(struct source *from, const char *functions)
 {
-	const char *changed;
+	struct fl_annotated lines;
 	char why[FL_WHY];
-	uint64_t unknown = 0;
-	int samples = fl_sheet_column(&from->rows, "samples");
-	int address = fl_sheet_column(&from->rows, "address");
 
-	for (size_t i = 0; samples >= 0 && address >= 0 && i < from->rows.n_rows; i++) {
-		const uint64_t *row = from->rows.cells + i * from->rows.n_columns;
-
-		unknown += row[address] ? 0 : row[samples];
-	}
-	add_note(from, "CPU time of lines of %.200s, from %" PRIu64 " samples of the program "
-		 "counter", functions, fl_sheet_sum(&from->rows, "samples"));
-	if (unknown)
-		add_note(from, "of %" PRIu64 " the line is not known: they stood in code of no "
-			 "file, or in second bodies of processes that had ended", unknown);
-	if (fl_store_annotate(from->store, &from->sheet, &changed, why)) {
+	if (fl_store_annotate(from->store, &from->sheet, &lines, why)) {
 		fl_say("%s", why);
 		return -1;
 	}
-	if (changed)
+	add_note(from, "CPU time of lines of %.200s, from %" PRIu64 " samples of the program "
+		 "counter", functions, fl_sheet_sum(&from->rows, "samples"));
+	if (lines.unknown)
+		add_note(from, "of %" PRIu64 " the line is not known: they stood in code of no "
+			 "file, or in second bodies of processes that had ended",
+			 lines.unknown);
+	if (lines.changed)
 		add_note(from, "%.400s has changed since: of its lines addresses are left",
-			 changed);
+			 lines.changed);
 	from->sheet.whole = fl_sheet_sum(&from->rows, "self_ns");
 	return 0;
 }
@@ -817,29 +810,46 @@ static int check_compared(const struct wish *w)
 	const char *of_one = w->lines ? "lines" : w->part.is_given ? "time-range" :
 			     w->number != FL_NO_PATH ? "path" : w->callers ? "callers" :
 			     w->only.n ? "only" : w->by[FL_BY_PROGRAM] ? "program" :
-			     w->by[FL_BY_TID] ? "thread" : NULL;
+			     w->by[FL_BY_TID] ? "thread" : w->annotate ? "annotate" : NULL;
 
 	if (of_one)
 		fl_say("--%s cannot be used with --diff", of_one);
 	return of_one ? -1 : 0;
 }
 
-/* --program and --thread choose the result, too. */
-static int choose_by(struct wish *w)
-{
-	const struct fl_by *by = w->by[FL_BY_PROGRAM] ? &fl_bys[FL_BY_PROGRAM] :
-				 w->by[FL_BY_TID] ? &fl_bys[FL_BY_TID] : NULL;
-	const char *with = w->by[FL_BY_PROGRAM] && w->by[FL_BY_TID] ? "--thread" :
-			   w->callers ? "--callers" : w->part.is_given ? "--time-range" :
-			   by && w->analysis && strcmp(w->analysis, by->functions) ? "-a" :
-			   NULL;
+/* Options that show a result of samples, in place of one that -a names. */
+static const struct view {
+	const char *option, *result;
+	size_t at;			/* of its text in a wish */
+	bool names_functions;
+} views[] = {
+	{ "callers", FL_STACKS, offsetof(struct wish, callers), true },
+	{ "program", FL_PROGRAM_FUNCTIONS, offsetof(struct wish, by[FL_BY_PROGRAM]), false },
+	{ "thread", FL_THREAD_FUNCTIONS, offsetof(struct wish, by[FL_BY_TID]), false },
+	{ "annotate", FL_PLACES, offsetof(struct wish, annotate), true },
+};
 
-	if (!by)
+static int choose_view(struct wish *w)
+{
+	const struct view *view = NULL;
+	const char *with = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(views) && !with; i++) {
+		if (!*(const char *const *)((const char *)w + views[i].at))
+			continue;
+		with = view ? views[i].option : NULL;
+		view = view ? view : &views[i];
+	}
+	if (!view)
 		return 0;
-	w->analysis = by->functions;
+	with = with ? with : w->part.is_given ? "time-range" :
+	       w->analysis && strcmp(w->analysis, view->result) ? "analysis" :
+	       view->names_functions && w->only.n ? "only" : NULL;
+	w->analysis = view->result;
 	if (with)
-		fl_say("--%s shows functions by samples: it cannot be used with %s", by->what,
-		       with);
+		fl_say("--%s shows what samples tell: it cannot be used with --%s%s",
+		       view->option, with, strcmp(with, "only") ? "" :
+		       " (-P): name the functions there");
 	return with ? -1 : 0;
 }
 
@@ -857,27 +867,10 @@ static int run(const struct fl_cmd *cmd, int argc, char **argv,
 		return fl_report_info(w.dir);
 	if (w.before && check_compared(&w))
 		return FL_EXIT_USAGE;
-	if (w.callers && w.analysis && !is_stacks(w.analysis)) {
-		fl_say("--callers is of stacks, not of %s", w.analysis);
+	if (choose_view(&w))
 		return FL_EXIT_USAGE;
-	}
-	if (w.callers && w.only.n) {
-		fl_say("--callers cannot be used with -P: name the functions there");
-		return FL_EXIT_USAGE;
-	}
-	if (choose_by(&w))
-		return FL_EXIT_USAGE;
-	if (w.annotate && (w.only.n || w.analysis || w.callers || w.before ||
-			   w.part.is_given)) {
-		fl_say("--annotate shows lines by samples: it cannot be used with %s",
-		       w.only.n ? "-P: name the functions there" : w.callers ? "--callers" :
-		       w.before ? "--diff" : w.part.is_given ? "--time-range" :
-		       w.by[FL_BY_PROGRAM] ? "--program" : w.by[FL_BY_TID] ? "--thread" : "-a");
-		return FL_EXIT_USAGE;
-	}
 	if (w.annotate)
 		w.only = (struct fl_only){ .patterns = { w.annotate }, .n = 1 };
-	w.analysis = w.callers ? FL_STACKS : w.annotate ? FL_PLACES : w.analysis;
 	if (!load(&from, w.dir, &w) && (!w.before || !load(&before, w.before, &w)))
 		status = w.before ? compare(&before, &from, &w) : show(&from, &w);
 	unload(&before);

@@ -27,7 +27,7 @@ struct annotated {
 	struct fl_symbols *symbols;
 	struct flick_rows to;
 	struct fl_hash by_line;
-	const char *changed;		/* a file whose lines are not told; NULL: none */
+	struct fl_annotated *found;
 };
 
 /* path: NULL: no lines of it are known. NULL: no memory. */
@@ -72,7 +72,7 @@ static bool has_lines(struct annotated *a, const char *path)
 	    !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) || stat(path, &st) ||
 	    st.st_mtime <= timegm(&tm))
 		return true;
-	a->changed = path;
+	a->found->changed = path;
 	return false;
 }
 
@@ -99,18 +99,22 @@ static int add_places(struct annotated *a, const struct fl_sheet *s)
 		row = line ? row_of_line(a, line, from[function]) : NULL;
 		if (!row)
 			return -ENOMEM;
+		if (!path || !from[address])
+			a->found->unknown += from[samples];
 		row[SELF] += from[self];
 		row[SAMPLES] += from[samples];
 	}
 	return 0;
 }
 
-int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, const char **changed,
+int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_annotated *found,
 		      char why[FL_WHY])
 {
-	struct annotated a = { .store = store, .to = { columns, N_COLUMNS, NULL, 0 } };
+	struct annotated a = { .store = store, .to = { columns, N_COLUMNS, NULL, 0 },
+			       .found = found };
 	int err;
 
+	*found = (struct fl_annotated){ .changed = NULL };
 	if (fl_sheet_column(s->result, "address") < 0 ||
 	    fl_sheet_column(s->result, "function") < 0 ||
 	    !fl_sheet_has_numbers(s->result, "self_ns") ||
@@ -128,7 +132,6 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, const char **c
 	if (!err) {
 		free(s->result->cells);
 		*s->result = a.to;
-		*changed = a.changed;
 		return 0;
 	}
 	free(a.to.cells);

@@ -340,9 +340,13 @@ void fl_modules_free(struct fl_modules *);	/* NULL is fine */
  * now on. False: no memory. */
 bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
 /* Rows of result `places`, of addresses, become rows of source lines, as debug information of
- * files has them now. changed: a file that was changed since, of which addresses are left; or
- * NULL. 0 or -1 with `why` filled. */
-int fl_store_annotate(struct fl_store *, struct fl_sheet *, const char **changed,
+ * files has them now. 0 or -1 with `why` filled. */
+struct fl_annotated {
+	const char *changed;		/* a file that was changed since, of which addresses are
+					 * left; NULL: none */
+	uint64_t unknown;		/* samples without an address */
+};
+int fl_store_annotate(struct fl_store *, struct fl_sheet *, struct fl_annotated *,
 		      char why[FL_WHY]);
 /* The column that shares are made of. For paths it is the calls: nobody knows a path's time. */
 const char *fl_sheet_shared(const struct fl_sheet *);

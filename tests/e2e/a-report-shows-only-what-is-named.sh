@@ -73,6 +73,6 @@ one_line_error 1 'no function of latency matches'
 run "$FLICK" report -a tree -P often "$data"
 one_line_error 1 '-P chooses rows of functions, and tree is a tree'
 run "$FLICK" report --callers often -P often "$data"
-one_line_error 2 '--callers cannot be used with -P'
+one_line_error 2 '--callers shows what samples tell: it cannot be used with --only .-P.: name the functions there'
 run "$FLICK" report -P often --diff "$data" "$data"
 one_line_error 2 '--only cannot be used with --diff'

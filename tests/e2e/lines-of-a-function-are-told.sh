@@ -100,9 +100,9 @@ grep -Eq ' 0x[0-9a-f]+$' "$out" && ! grep -q 'l\.c:' "$out" || fail "$label $(ca
 run "$FLICK" report --annotate wrk "$data"
 one_line_error 1 'no function of places matches .wrk.; did you mean .work.?'
 run "$FLICK" report --annotate work -P work "$data"
-one_line_error 2 '--annotate shows lines by samples: it cannot be used with -P'
+one_line_error 2 '--annotate shows what samples tell: it cannot be used with --only .-P.: name'
 run "$FLICK" report --annotate work --diff "$data" "$data"
-one_line_error 2 '--annotate shows lines by samples: it cannot be used with --diff'
+one_line_error 2 '--annotate cannot be used with --diff'
 
 label="damaged:"
 sqlite3 "$data/results.db" "update places set address = -1;

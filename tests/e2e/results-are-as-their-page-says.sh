@@ -33,7 +33,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	done
 fi
 if emulated samples; then
-	sed -i '/^stacks /d; /^programs /d' "$work/page"
+	sed -i '/^\(stacks\|programs\|program_functions\|by_thread\|thread_functions\|places\) /d' "$work/page"
 else
 	target whose-calls -O1 -pthread
 	record --follow -- "$work/whose-calls" 8000

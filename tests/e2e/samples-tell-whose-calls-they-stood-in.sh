@@ -107,7 +107,7 @@ grep -q '^  7 of all lack callers: \[...\] stands there' "$out" || fail "$label 
 succeeded
 grep -Eq ' 0.001 us +0.00 +1  rare$' "$out" || fail "$label rare() is not shown"
 run "$FLICK" report --callers work -a latency "$data"
-one_line_error 2 '--callers is of stacks'
+one_line_error 2 '--callers shows what samples tell: it cannot be used with --analysis'
 run "$FLICK" report --callers work --raw "$data"
 grep -q -e '--raw is of calls that were timed; stacks has CPU time' "$err" || fail "$label --raw"
 run "$FLICK" record -a stacks -o "$work/none" "$work/whose-calls" 1

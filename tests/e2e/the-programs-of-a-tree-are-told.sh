@@ -119,9 +119,9 @@ grep -Eq '^ +Self +Self% +Samples +Function +Source$' "$out" || fail "$label lin
 run "$FLICK" report --program oftn "$data"
 one_line_error 1 'no program of this recording matches .oftn.; did you mean .often.?'
 run "$FLICK" report --program once -a latency "$data"
-one_line_error 2 '--program shows functions by samples: it cannot be used with -a'
+one_line_error 2 '--program shows what samples tell: it cannot be used with --analysis'
 run "$FLICK" report --program once --callers spin "$data"
-one_line_error 2 '--program shows functions by samples: it cannot be used with --callers'
+one_line_error 2 '--callers shows what samples tell: it cannot be used with --program'
 run "$FLICK" report --program once --diff "$data" "$data"
 one_line_error 2 '--program cannot be used with --diff'
 

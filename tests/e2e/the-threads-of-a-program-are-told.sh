@@ -118,11 +118,11 @@ grep -Eq '^ +Self +Self% +Samples +Thread +Function$' "$out" || fail "$label of 
 run "$FLICK" report --thread pool/wrker "$data"
 one_line_error 1 'no thread of this recording matches .pool/wrker.; did you mean .pool/worker.?'
 run "$FLICK" report --thread "$tid" -a latency "$data"
-one_line_error 2 '--thread shows functions by samples: it cannot be used with -a'
+one_line_error 2 '--thread shows what samples tell: it cannot be used with --analysis'
 run "$FLICK" report --thread "$tid" --diff "$data" "$data"
 one_line_error 2 '--thread cannot be used with --diff'
 run "$FLICK" report --program threads --thread "$tid" "$data"
-one_line_error 2 '--program shows functions by samples: it cannot be used with --thread'
+one_line_error 2 '--program shows what samples tell: it cannot be used with --thread'
 run "$FLICK" report -a by_thread --diff "$data" "$data"
 succeeded
 grep -Eq ' pool/worker$' "$out" || fail "$label compared: $(cat "$out")"

@@ -329,6 +329,17 @@ static bool read_ways_in(struct reading *r)
 	return true;
 }
 
+/* The same by the table alone, as a reader has it. */
+static bool is_told_by_table(uintptr_t at, uintptr_t from, uintptr_t to)
+{
+	enum { MOST = 1 << 26 };
+	struct fl_unwind_found found;
+	uintptr_t origin = fl_unwind_find(at, &found) ?
+			   fl_unwind_origin_by(found.table, MOST, at) : 0;
+
+	return origin >= from && origin <= to;
+}
+
 /* Who asks where a call returns to hears of the original; and who asks where a signal came, of
  * that step or, where something was written before it, of the next one. */
 static void tells_origin(struct reading *r, const struct fl_shape_step *s)
@@ -339,7 +350,8 @@ static void tells_origin(struct reading *r, const struct fl_shape_step *s)
 	if (r->wrong || !r->s->parts[s->part].fde)
 		return;
 	for (; at < r->at; at++)
-		if (fl_unwind_origin(at) < s->at || fl_unwind_origin(at) > last)
+		if (fl_unwind_origin(at) < s->at || fl_unwind_origin(at) > last ||
+		    !is_told_by_table(at, s->at, last))
 			blame(r, "another place in the function");
 	if (s->kind == FL_SHAPE_CALL && fl_unwind_origin(r->at) != last)
 		blame(r, "a call returns elsewhere");

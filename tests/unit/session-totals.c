@@ -319,6 +319,7 @@ static void who_waits_all_the_time_has_that_time(void **unused)
 	assert_in_range(total_of_waiting(200000000, 100), 185000000, 187000000);
 	assert_in_range(total_of_waiting(240000000, 200000), 185000000, 187000000);
 	assert_true(total_of_waiting(240000000, 100) == FLICK_NONE);
+	assert_true(total_of_waiting(600000000, 6000000) == FLICK_NONE);
 }
 
 /* Without a probe, and in 60 samples; 61 that are cut may have stood in its calls, too. */

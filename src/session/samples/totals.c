@@ -343,6 +343,7 @@ bool fl_totals_bound(const struct flick_rows *r, uint64_t *row, uint64_t most)
 	off = NEAR * (double)row[total];
 	if (row[error] != FLICK_NONE)
 		off = fmax(off, 3 * (double)row[calls] * (double)row[error]);
+	off = fmin(off, ROUGH * (double)row[total]);	/* else timed calls tell nothing */
 	if ((double)row[total] - off > (double)most)
 		return false;
 	row[total] = row[sum] = most;
