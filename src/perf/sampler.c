@@ -39,7 +39,7 @@
 struct told_record {
 	uint64_t time;
 	uint32_t type;
-	int32_t pid, parent, tid;	/* tid: of a sample, and of a name */
+	int32_t pid, parent, tid, parent_tid;	/* tid: not of a mapping */
 	uint32_t periods;		/* that a sample stands for */
 	uint64_t at;
 	struct fl_map map;
@@ -134,7 +134,7 @@ struct mapping {
 
 struct fork {				/* and of who ends */
 	struct perf_event_header header;
-	uint32_t pid, parent;
+	uint32_t pid, parent, tid, parent_tid;
 };
 
 struct naming {
@@ -182,6 +182,8 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	} else if (h->type == PERF_RECORD_FORK || h->type == PERF_RECORD_EXIT) {
 		m.pid = (int32_t)((const struct fork *)h)->pid;
 		m.parent = (int32_t)((const struct fork *)h)->parent;
+		m.tid = (int32_t)((const struct fork *)h)->tid;
+		m.parent_tid = (int32_t)((const struct fork *)h)->parent_tid;
 	} else if (h->type == PERF_RECORD_COMM) {
 		m.pid = ((const struct naming *)h)->pid;
 		m.tid = ((const struct naming *)h)->tid;
@@ -390,14 +392,15 @@ static void settle(struct fl_sampler *s, uint64_t until)
 			break;
 		case PERF_RECORD_FORK:
 			s->starts += m->pid == m->parent;
-			s->failed |= fl_mapped_fork(&s->mapped, m->pid, m->parent) != 0;
+			s->failed |= fl_mapped_fork(&s->mapped, m->pid, m->parent) ||
+				     fl_tasks_fork(&s->tasks, m->tid, m->parent, m->parent_tid);
 			break;
 		case PERF_RECORD_EXIT:
 			if (!s->lost)	/* else nobody knows how many began */
 				fl_mapped_exit(&s->mapped, m->pid);
 			break;
 		case PERF_RECORD_COMM:
-			fl_tasks_rename(&s->tasks, m->tid, m->name);
+			s->failed |= fl_tasks_rename(&s->tasks, m->pid, m->tid, m->name) != 0;
 			if (m->is_exec)
 				fl_mapped_exec(&s->mapped, m->pid);
 			break;

@@ -1,9 +1,9 @@
 /*
- * tasks.c - the threads that samples were taken of: their names, and how long they ran.
+ * tasks.c - threads, which samples may be of: their names, and how long they ran.
  *
- * A thread's name is read at its first sample, and the kernel tells when it changes. A thread
- * that has ended by then has the name of its process's first one, as its creator's name is
- * inherited. Another thread that gets its number later is taken for the same.
+ * The kernel tells, in the order of time, who makes a thread, whose name that begins with, and
+ * when it has another one. A thread that was there before has its name read. Another thread
+ * that gets its number later is taken for the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,29 +27,25 @@ struct fl_sampled_thread *fl_tasks_find(const struct fl_tasks *t, int32_t tid)
 	return NULL;
 }
 
-static void read_name(const struct fl_tasks *t, int32_t pid, struct fl_sampled_thread *to)
+static void put_name(struct fl_sampled_thread *t, const char *name)
 {
-	const struct fl_sampled_thread *first;
-
-	fl_os_thread_name_of(pid, to->tid, to->name);
-	if (*to->name)
-		return;
-	first = fl_tasks_find(t, pid);
-	snprintf(to->name, sizeof(to->name), "%s", first ? first->name : "[unknown]");
+	snprintf(t->name, sizeof(t->name), "%s", *name ? name : "[unknown]");
 }
 
 struct fl_sampled_thread *fl_tasks_get(struct fl_tasks *t, int32_t pid, int32_t tid)
 {
 	struct fl_sampled_thread *found = fl_tasks_find(t, tid);
+	char name[sizeof(found->name)] = "";
 
 	if (found)
 		return found;
 	if (fl_array_room(&t->of, t->n, sizeof(*t->of)))
 		return NULL;
-	found = calloc(1, sizeof(*found));
+	found = malloc(sizeof(*found));
 	if (found) {
-		found->tid = tid;
-		read_name(t, pid, found);
+		*found = (struct fl_sampled_thread){ .tid = tid };
+		fl_os_thread_name_of(pid, tid, name);
+		put_name(found, name);
 	}
 	if (!found || fl_hash_put(&t->by_tid, hash_of(tid), t->n + 1)) {
 		free(found);
@@ -58,12 +54,20 @@ struct fl_sampled_thread *fl_tasks_get(struct fl_tasks *t, int32_t pid, int32_t 
 	return t->of[t->n++] = found;
 }
 
-void fl_tasks_rename(struct fl_tasks *t, int32_t tid, const char *name)
+int fl_tasks_rename(struct fl_tasks *t, int32_t pid, int32_t tid, const char *name)
 {
-	struct fl_sampled_thread *found = fl_tasks_find(t, tid);
+	struct fl_sampled_thread *thread = fl_tasks_get(t, pid, tid);
 
-	if (found)
-		snprintf(found->name, sizeof(found->name), "%s", name);
+	if (thread)
+		put_name(thread, name);
+	return thread ? 0 : -ENOMEM;
+}
+
+int fl_tasks_fork(struct fl_tasks *t, int32_t tid, int32_t parent, int32_t parent_tid)
+{
+	const struct fl_sampled_thread *from = fl_tasks_get(t, parent, parent_tid);
+
+	return from ? fl_tasks_rename(t, parent, tid, from->name) : -ENOMEM;
 }
 
 void fl_tasks_close(struct fl_tasks *t)

@@ -1,5 +1,5 @@
 /*
- * tasks.h - private to perf/: the threads that samples were taken of (tasks.c).
+ * tasks.h - private to perf/: threads, which samples may be of (tasks.c).
  */
 #ifndef FL_TASKS_H
 #define FL_TASKS_H
@@ -14,9 +14,12 @@ struct fl_tasks {
 
 /* The thread, with the name that it has now if it was not known before; NULL: no memory. */
 struct fl_sampled_thread *fl_tasks_get(struct fl_tasks *, int32_t pid, int32_t tid);
-/* NULL: no sample was taken of it. */
+/* NULL: nothing was told of it. */
 struct fl_sampled_thread *fl_tasks_find(const struct fl_tasks *, int32_t tid);
-void fl_tasks_rename(struct fl_tasks *, int32_t tid, const char *name);
+/* As the kernel tells it, in the order of time: a thread begins with the name of the one that
+ * made it, in process `parent`; it has another one. 0 or -ENOMEM. */
+int fl_tasks_fork(struct fl_tasks *, int32_t tid, int32_t parent, int32_t parent_tid);
+int fl_tasks_rename(struct fl_tasks *, int32_t pid, int32_t tid, const char *name);
 void fl_tasks_close(struct fl_tasks *);		/* zeros are fine */
 
 #endif
