@@ -66,6 +66,9 @@ done
 [ $((in_bodies - in_itself)) -lt 15 ] && [ $((in_itself - in_bodies)) -lt 15 ] ||
 	fail "the division has $in_bodies percent in bodies, $in_itself without one"
 
+twice=$("$FLICK" report --annotate work --format=csv -f line,function "$data" | sort | uniq -d)
+[ -z "$twice" ] || fail "$label lines with two rows: $twice"
+
 label="several:"
 run "$FLICK" report --annotate '*o*r*' "$data"
 succeeded

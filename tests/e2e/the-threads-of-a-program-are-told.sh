@@ -84,6 +84,8 @@ near "threads" "$(sql 'select count(*) from by_thread')" 4 4
 near "ms of the timer" "$(sql "select self_ns / 1000000 from by_thread where tid = $tid")" 320 440
 near "ms of the pool" "$(sql "select sum(self_ns) / 1000000 from by_thread
 	where thread = 'pool/worker'")" 230 340
+near "threads of the pool that had half as much, or more" "$(sql "select count(*) from by_thread
+	where thread = 'pool/worker' and self_ns > 60e6")" 2 2
 near "ms of main" "$(sql "select self_ns / 1000000 from by_thread where thread = 'threads'")" 150 230
 all=$(sql 'select sum(self_ns) from by_thread')
 near "self times of functions" "$(sql 'select sum(self_ns) from latency')" "$all" "$all"

@@ -149,6 +149,36 @@ static void fewer_samples_stand_for_the_same_time(void **unused)
 	assert_in_range(after.taken, 1, after.n / (PERIODS / 2));
 }
 
+static void *spin_as_flick(void *tid)
+{
+	*(int *)tid = gettid();
+	pthread_setname_np(pthread_self(), FL_OS_OUTSIDE_NAME);
+	spin();
+	return NULL;
+}
+
+/* What flick has beside a program goes by its name. */
+static void what_flick_has_beside_is_left_out(void **unused)
+{
+	pthread_t t;
+	size_t n;
+	const struct fl_pc *pc;
+	int tid;
+
+	(void)unused;
+	if (fl_sampler_open_of(&sampler, getpid(), FL_SAMPLED_PLACES))
+		skip();
+	assert_int_equal(pthread_create(&t, NULL, spin_as_flick, &tid), 0);
+	spin();
+	pthread_join(t, NULL);
+	fl_sampler_stop(sampler);
+	pc = fl_sampler_counts(sampler, &n);
+	assert_int_not_equal(n, 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_not_equal(pc[i].thread->tid, tid);
+	fl_sampler_close(sampler);
+}
+
 static void what_tells_callers_is_no_time(void **unused)
 {
 	enum { TIMES = 300 };
@@ -196,6 +226,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fewer_samples_stand_for_the_same_time),
+		cmocka_unit_test(what_flick_has_beside_is_left_out),
 		cmocka_unit_test(what_tells_callers_is_no_time),
 	};
 
