@@ -151,6 +151,7 @@ void fl_source_close(struct fl_source *s)
 	if (s->dwfl)
 		dwfl_end(s->dwfl);
 	elf_end(s->elf);
+	free(s->units);
 	if (s->fd >= 0)
 		close(s->fd);
 	*s = (struct fl_source){ .fd = -1 };
@@ -210,4 +211,50 @@ bool fl_source_is_whole(struct fl_source *s)
 		has_rest |= !strcmp(name, ".gnu_debugaltlink");
 	}
 	return has_lines && !has_rest;
+}
+
+struct fl_unit {
+	uint64_t lo;			/* of one of its ranges, as DWARF has it */
+	Dwarf_Die die;
+};
+
+static void read_units(struct fl_source *s)
+{
+	Dwarf_Die *die = NULL;
+	Dwarf_Addr base, lo, hi;
+
+	s->has_units = true;
+	while ((die = dwfl_module_nextcu(s->module, die, &s->units_bias)))
+		for (ptrdiff_t i = 0; (i = dwarf_ranges(die, i, &base, &lo, &hi)) > 0; ) {
+			if (fl_array_room(&s->units, s->n_units, sizeof(*s->units)))
+				return;
+			s->units[s->n_units++] = (struct fl_unit){ lo, *die };
+		}
+	fl_rows_sort(s->units, s->n_units, sizeof(*s->units));
+}
+
+/* libdwfl finds the unit of an address by .debug_aranges alone, which gcc writes, but neither
+ * clang nor rustc does. A unit's lines end where its code does. */
+static Dwarf_Line *line_by_unit(struct fl_source *s, uint64_t at)
+{
+	struct fl_unit *u;
+	size_t i;
+
+	if (!s->has_units)
+		read_units(s);
+	at += s->bias - s->units_bias;
+	i = fl_rows_from(s->units, s->n_units, sizeof(*s->units), at);
+	u = i ? &s->units[i - 1] : NULL;
+	return u ? dwarf_getsrc_die(&u->die, at) : NULL;
+}
+
+const char *fl_source_line(struct fl_source *s, uint64_t at, int *line)
+{
+	Dwfl_Line *l = dwfl_module_getsrc(s->module, at + s->bias);
+	Dwarf_Line *by_unit = l ? NULL : line_by_unit(s, at);
+
+	if (l)
+		return dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+	return by_unit && !dwarf_lineno(by_unit, line) ? dwarf_linesrc(by_unit, NULL, NULL) :
+	       NULL;
 }

@@ -566,15 +566,11 @@ const char *fl_symbols_line(struct fl_symbols *s, const char *path, uint64_t at,
 			    int *line)
 {
 	struct lines *of = lock_lines(s, path);
-	const char *file = NULL;
-	Dwfl_Line *l = NULL;
+	const char *file;
 
 	if (!of)
 		return NULL;
-	if (of->is_there)
-		l = dwfl_module_getsrc(of->source.module, at + of->source.bias);
-	if (l)
-		file = dwfl_lineinfo(l, NULL, line, NULL, NULL, NULL);
+	file = of->is_there ? fl_source_line(&of->source, at, line) : NULL;
 	pthread_mutex_unlock(&of->lock);
 	return file;
 }

@@ -1,10 +1,11 @@
 #!/bin/sh
 # `flick report --annotate FUNCTION` says which source lines had the time, of samples that stood in
-# the function and in its second body alike. Without debug information, and where the file was
+# the function and in its second body alike, also where debug information has no table of the
+# addresses of its units, as clang's and rustc's. Without debug information, and where the file was
 # changed since, addresses are shown; each lies in its function.
 . "$(dirname "$0")/lib"
 no_emulator samples
-need sqlite3 gcc nm
+need sqlite3 gcc nm objcopy
 
 cat >"$work/lines.c" <<'C'
 volatile long sink;
@@ -92,6 +93,13 @@ run "$FLICK" report --annotate work "$data"
 succeeded
 grep -q "/lines has changed since" "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
 	fail "$label $(cat "$out")"
+
+label="no table of units:"
+build -g
+objcopy --remove-section=.debug_aranges "$work/lines" || fail "$label it cannot be removed"
+record -- "$work/lines"
+share=$(share_of "$dear")
+[ "$share" -ge 40 ] || fail "$label the division has $share percent"
 
 label="without -g:"
 build -g0
