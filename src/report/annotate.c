@@ -61,7 +61,9 @@ static uint64_t *row_of_line(struct annotated *a, const char *line, uint64_t fun
 	return fl_hash_put(&a->by_line, hash, (uint32_t)++a->to.n_rows) ? NULL : row;
 }
 
-/* Of a file that was changed behind the recording lines are others: addresses stand alone. */
+/* Of a file that was changed behind the recording lines are others: addresses stand alone. One
+ * that was put in its place, as by an installation, may be as old as it was where it came from;
+ * but when it was put there is told. */
 static bool has_lines(struct annotated *a, const char *path)
 {
 	char ended[64] = "";
@@ -70,7 +72,7 @@ static bool has_lines(struct annotated *a, const char *path)
 
 	if (!fl_store_value(a->store, "ended", ended, sizeof(ended)) ||
 	    !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) || stat(path, &st) ||
-	    st.st_mtime <= timegm(&tm))
+	    (st.st_mtime <= timegm(&tm) && st.st_ctime <= timegm(&tm)))
 		return true;
 	a->found->changed = path;
 	return false;

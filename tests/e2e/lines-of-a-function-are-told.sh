@@ -2,7 +2,8 @@
 # `flick report --annotate FUNCTION` says which source lines had the time, of samples that stood in
 # the function and in its second body alike, also where debug information has no table of the
 # addresses of its units, as clang's and rustc's. Without debug information, and where the file was
-# changed since, addresses are shown; each lies in its function.
+# changed since, or an older one was put in its place, addresses are shown; each lies in its
+# function.
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 gcc nm objcopy
@@ -100,6 +101,14 @@ objcopy --remove-section=.debug_aranges "$work/lines" || fail "$label it cannot 
 record -- "$work/lines"
 share=$(share_of "$dear")
 [ "$share" -ge 40 ] || fail "$label the division has $share percent"
+
+label="an older one is put there:"
+touch -d '-1 hour' "$work/lines"
+sleep 1.1			# when the recording ended is told in seconds
+cp -p "$work/lines" "$work/older" && mv "$work/older" "$work/lines"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/lines has changed since" "$out" || fail "$label $(cat "$out")"
 
 label="without -g:"
 build -g0
