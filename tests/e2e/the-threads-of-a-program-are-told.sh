@@ -1,8 +1,8 @@
 #!/bin/sh
 # `flick report -a by_thread` says which thread had the time, by its name, as it was when the
-# thread had ended, too; it comes to all self times. `--thread` shows the functions of one, or of
-# all that a glob names: of those of one name each function is one row. A recording of one thread
-# has no such result, and the report says so.
+# thread had ended, too, however short it was; it comes to all self times. `--thread` shows the
+# functions of one, or of all that a glob names: of those of one name each function is one row. A
+# recording of one thread has no such result, and the report says so.
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 gcc
@@ -13,6 +13,7 @@ cat >"$work/threads.c" <<'C'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,6 +47,32 @@ static void *pool(void *ms)
 	return NULL;
 }
 
+/* It has ended before anybody looks. */
+static void *brief(void *named)
+{
+	if (named)
+		pthread_setname_np(pthread_self(), "brief");
+	of_pool(1);
+	return NULL;
+}
+
+static void create_brief(void)
+{
+	pthread_t t;
+
+	for (long i = 0; i < 300; i++) {
+		pthread_create(&t, NULL, brief, (void *)(i % 3));
+		pthread_join(t, NULL);
+	}
+	for (int i = 0; i < 50; i++)
+		if (!fork()) {
+			of_main(3);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+}
+
 static void *timer(void *ms)
 {
 	of_timer(10);
@@ -59,6 +86,10 @@ int main(int argc, char **argv)
 {
 	pthread_t t[3];
 
+	if (argc > 2) {
+		create_brief();
+		return 0;
+	}
 	if (argc > 1) {
 		pthread_create(&t[0], NULL, pool, (void *)100);
 		pthread_create(&t[1], NULL, pool, (void *)200);
@@ -154,6 +185,18 @@ record --follow -- sh -c "$work/threads; $work/threads"
 succeeded
 near "samples of flick's own" "$(sql "select count(*) from by_thread where thread like 'flick%'")" 0 0
 near "processes" "$(sql "select count(*) from by_thread where thread = 'threads'")" 2 2
+
+# The kernel tells the names of threads that have ended before they are looked at; others have that
+# of who created them, which may never have run long enough for a sample.
+label="brief ones:"
+record --follow -- "$work/threads" brief ones
+succeeded
+near "ms of those with a name" "$(sql "select sum(self_ns) / 1000000 from by_thread
+	where thread = 'brief'")" 60 400
+near "ms of those without" "$(sql "select sum(self_ns) / 1000000 from by_thread
+	where thread = 'threads'")" 90 400
+near "threads without a name" "$(sql "select count(*) from by_thread
+	where thread not in ('brief', 'threads')")" 0 0
 
 # Threads that were there before have their names, too.
 label=-p:
