@@ -591,9 +591,12 @@ static int annotate(struct source *from, const char *functions)
 		add_note(from, "of %" PRIu64 " the line is not known: they stood in code of no "
 			 "file, or in second bodies of processes that had ended",
 			 lines.unknown);
+	if (lines.bare)
+		add_note(from, "of %" PRIu64 " the file tells no line, but an address (compile "
+			 "with -g)", lines.bare);
 	if (lines.changed)
-		add_note(from, "%.400s has changed since: of its lines addresses are left",
-			 lines.changed);
+		add_note(from, "%.400s has changed since, or is gone: of its lines addresses "
+			 "are left", lines.changed);
 	from->sheet.whole = fl_sheet_sum(&from->rows, "self_ns");
 	return 0;
 }

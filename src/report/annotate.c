@@ -31,11 +31,15 @@ struct annotated {
 };
 
 /* path: NULL: no lines of it are known. NULL: no memory. */
-static const char *name_place(const struct annotated *a, const char *path, uint64_t at)
+static const char *name_place(const struct annotated *a, const char *path, uint64_t at,
+			      uint64_t samples)
 {
 	int line = 0;
 	const char *file = at && path ? fl_symbols_line(a->symbols, path, at, &line) : NULL;
 	char *text = NULL;
+
+	if (at && path && !file)
+		a->found->bare += samples;
 
 	if ((file ? asprintf(&text, "%s:%d", file, line) :
 	     at ? asprintf(&text, "0x%" PRIx64, at) :
@@ -70,9 +74,12 @@ static bool has_lines(struct annotated *a, const char *path)
 	struct tm tm = { 0 };
 	struct stat st;
 
-	if (!fl_store_value(a->store, "ended", ended, sizeof(ended)) ||
-	    !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) || stat(path, &st) ||
-	    (st.st_mtime <= timegm(&tm) && st.st_ctime <= timegm(&tm)))
+	if (*path != '/')			/* it is no file */
+		return true;
+	if (!stat(path, &st) &&
+	    (!fl_store_value(a->store, "ended", ended, sizeof(ended)) ||
+	     !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) ||
+	     (st.st_mtime <= timegm(&tm) && st.st_ctime <= timegm(&tm))))
 		return true;
 	a->found->changed = path;
 	return false;
@@ -97,7 +104,8 @@ static int add_places(struct annotated *a, const struct fl_sheet *s)
 		if (path && path != last)
 			can = has_lines(a, path);
 		last = path;
-		line = name_place(a, can ? path : NULL, path ? from[address] : 0);
+		line = name_place(a, can ? path : NULL, path ? from[address] : 0,
+				  from[samples]);
 		row = line ? row_of_line(a, line, from[function]) : NULL;
 		if (!row)
 			return -ENOMEM;

@@ -342,8 +342,9 @@ bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
 /* Rows of result `places`, of addresses, become rows of source lines, as debug information of
  * files has them now. 0 or -1 with `why` filled. */
 struct fl_annotated {
-	const char *changed;		/* a file that was changed since, of which addresses are
-					 * left; NULL: none */
+	const char *changed;		/* a file that was changed since, or is gone, of which
+					 * addresses are left; NULL: none */
+	uint64_t bare;			/* samples where a file tells no line */
 	uint64_t unknown;		/* samples without an address */
 };
 int fl_store_annotate(struct fl_store *, struct fl_sheet *, struct fl_annotated *,

@@ -59,7 +59,7 @@ for how in "" "-U work" "-a latency,counts"; do
 		fail "$label nothing says what it rests on"
 	awk '/^ +==/ { getline; print }' "$out" | grep -q "/l.c:$dear\$" ||
 		fail "$label it is not the division that has most: $(cat "$out")"
-	! grep -q 'not known' "$out" || fail "$label lines are missing: $(cat "$out")"
+	! grep -q 'not known\|no line' "$out" || fail "$label lines are missing: $(cat "$out")"
 	share=$(share_of "$dear")
 	[ "$share" -ge 40 ] || fail "$label the division has $share percent"
 	[ -z "$how" ] && in_bodies=$share
@@ -116,6 +116,16 @@ record -- "$work/lines"
 run "$FLICK" report --annotate work "$data"
 succeeded
 grep -Eq ' 0x[0-9a-f]+$' "$out" && ! grep -q 'l\.c:' "$out" || fail "$label $(cat "$out")"
+grep -q 'of [1-9][0-9]* the file tells no line, but an address (compile with -g)' "$out" ||
+	fail "$label nothing says why: $(cat "$out")"
+
+label="it is gone:"
+mv "$work/lines" "$work/elsewhere"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/lines has changed since, or is gone: " "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
+	fail "$label $(cat "$out")"
+mv "$work/elsewhere" "$work/lines"
 
 run "$FLICK" report --annotate wrk "$data"
 one_line_error 1 'no function of places matches .wrk.; did you mean .work.?'
