@@ -152,6 +152,7 @@ static int compare_numbers(const struct key *k, uint64_t u, uint64_t v)
 	return u == v ? 0 : (u > v) != k->goes_up ? -1 : 1;
 }
 
+/* Numbers within texts, as of lines and of a pool's threads, are in their order. */
 static int compare_rows(const void *x, const void *y, void *arg)
 {
 	const struct order *o = arg;
@@ -164,8 +165,8 @@ static int compare_rows(const void *x, const void *y, void *arg)
 		if (!k->is_text)
 			order = compare_numbers(k, u, v);
 		else if (u != v)
-			order = strcmp(fl_sheet_text(o->sheet, k->column, u),
-				       fl_sheet_text(o->sheet, k->column, v));
+			order = strverscmp(fl_sheet_text(o->sheet, k->column, u),
+					   fl_sheet_text(o->sheet, k->column, v));
 	}
 	return order;
 }

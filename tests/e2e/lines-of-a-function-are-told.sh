@@ -76,6 +76,10 @@ run "$FLICK" report --annotate '*o*r*' "$data"
 succeeded
 grep -Eq '^ +Self +Self% +Samples +Source +Function$' "$out" || fail "$label titles: $(cat "$out")"
 grep -q "/l.c:$(line_of 'in memory') .*other\$" "$out" || fail "$label no other: $(cat "$out")"
+"$FLICK" report --annotate '[wo]*' -s line -f line --format=csv "$data" | tr -d '\r' |
+	sed '1d; s/,.*//' >"$work/sorted"
+grep -q ':[0-9]$' "$work/sorted" && grep -q ':[0-9][0-9]$' "$work/sorted" &&
+	sort -C -t: -k1,1 -k2,2n "$work/sorted" || fail "$label in order: $(cat "$work/sorted")"
 all=$(sql 'select sum(self_ns) from places')
 [ "$all" = "$(sql 'select sum(self_ns) from latency')" ] || fail "$label other self times"
 
