@@ -80,6 +80,7 @@ grep -q "/l.c:$(line_of 'in memory') .*other\$" "$out" || fail "$label no other:
 	sed '1d; s/,.*//' >"$work/sorted"
 grep -q ':[0-9]$' "$work/sorted" && grep -q ':[0-9][0-9]$' "$work/sorted" &&
 	sort -C -t: -k1,1 -k2,2n "$work/sorted" || fail "$label in order: $(cat "$work/sorted")"
+[ -z "$(uniq -d "$work/sorted")" ] || fail "$label a line twice: $(cat "$work/sorted")"
 all=$(sql 'select sum(self_ns) from places')
 [ "$all" = "$(sql 'select sum(self_ns) from latency')" ] || fail "$label other self times"
 
