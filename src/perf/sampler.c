@@ -597,6 +597,8 @@ void fl_sampler_go(struct fl_sampler *s, int pid)
 	fl_perf_rings_go(&s->rings);
 	fl_perf_rings_go(&s->far);
 	s->failed |= look_at_mappings(s, pid) != 0;
+	/* for who comes of it: it may not be sampled, nor be there when they are */
+	s->failed |= !fl_tasks_get(&s->tasks, pid, pid);
 }
 
 /* The kernel cannot change the period of events that threads have inherited, so other events
