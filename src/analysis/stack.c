@@ -413,6 +413,7 @@ static int add_fiber(struct fl_stack *s, uint32_t *index)
 
 	for (uint32_t i = 0; i < s->n_fibers; i++) {
 		if (s->fibers[i].n == 0) {
+			s->fibers[i].is_parted = false;
 			*index = i;
 			return 0;
 		}
@@ -420,6 +421,7 @@ static int add_fiber(struct fl_stack *s, uint32_t *index)
 	if (s->n_fibers == MAX_FIBERS) {
 		*index = s->recycle++ % MAX_FIBERS;
 		drop_above(s, &s->fibers[*index], 0, FL_DROP_UNWOUND);
+		s->fibers[*index].is_parted = false;
 		return 0;
 	}
 	grown = realloc(s->fibers, (s->n_fibers + 1) * sizeof(*grown));

@@ -495,6 +495,40 @@ static void count_drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop h
 	++*(uint32_t *)arg;
 }
 
+static int enter_in(struct fl_stack *s, uint32_t function, uint32_t below)
+{
+	return fl_stack_enter(s, &(struct flick_record){ .tsc = ++now, .sp = TOP - below },
+			      &(struct flick_tag){ .function = function });
+}
+
+/* Calls that parted are gone with their library: a stack that takes their place did not, so its
+ * calls are open. */
+static void a_stack_that_follows_one_that_parted_did_not(void **unused)
+{
+	struct fl_stack s;
+	struct fl_closed closed;
+	uint32_t dropped = 0;
+
+	(void)unused;
+	assert_int_equal(fl_stack_init(&s, 1, count_drop, &dropped), 0);
+	assert_int_equal(fl_stack_extend(&s, 3), 0);
+	assert_int_equal(enter_in(&s, 0, 100), 0);
+	assert_int_equal(enter_in(&s, 0, 200), 0);
+	assert_int_equal(enter_in(&s, 1, 80 << 10), 0);
+	assert_int_equal(fl_stack_exit(&s, &(struct flick_record){ .tsc = ++now,
+			 .sp = TOP - 200 }, &(struct flick_tag){ .function = 0 }, &closed),
+			 FL_MATCH_CLOSED);
+	assert_int_equal(s.n_fibers, 2);
+	fl_stack_forget(&s, now + 1, (unsigned char[]){ 0, 1, 0 }, 3);
+	assert_int_equal(dropped, 1);
+	assert_int_equal(enter_in(&s, 2, 50 << 20), 0);
+	assert_int_equal(s.n_fibers, 2);
+	fl_stack_settle(&s);
+	assert_int_equal(dropped, 1);
+	fl_stack_end(&s);
+	fl_stack_free(&s);
+}
+
 /* Every call at one stack pointer may be alive; that many are not. */
 static void dead_calls_at_one_place_are_swept(void **unused)
 {
@@ -626,6 +660,7 @@ int main(void)
 		T(neighbouring_coroutines_are_not_confused),
 		T(coroutines_below_one_another_keep_their_calls),
 		T(calls_left_in_a_large_frame_have_no_time),
+		T(a_stack_that_follows_one_that_parted_did_not),
 		T(a_neighbours_exit_ends_nothing),
 		T(dead_calls_at_one_place_are_swept),
 		T(endless_longjmp_is_swept),
