@@ -93,6 +93,15 @@ for f in work other; do
 	[ "$outside" = 0 ] || fail "$label $outside addresses of $f are not in it"
 done
 
+# A process that ends at once is told by the bodies of another.
+label="of two processes:"
+record --follow -- sh -c "$work/lines; $work/lines"
+all=$(sql 'select sum(samples) from places')
+unknown=$(sql 'select total(samples) from places where address = 0')
+[ "${unknown%.*}" -lt $((all / 20)) ] || fail "$label of $unknown samples of $all no place is known"
+share=$(share_of "$dear")
+[ "$share" -ge 40 ] || fail "$label the division has $share percent"
+
 label="changed since:"
 touch -d '+1 hour' "$work/lines"
 run "$FLICK" report --annotate work "$data"
