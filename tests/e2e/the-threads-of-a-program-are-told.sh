@@ -1,8 +1,8 @@
 #!/bin/sh
 # `flick report -a by_thread` says which thread had the time, by its name, as it was when the
 # thread had ended, too, however short it was; it comes to all self times. `--thread` shows the
-# functions of one, or of all that a glob names: of those of one name each function is one row. A
-# recording of one thread has no such result, and the report says so.
+# functions of one, or of all that a glob names: of those of one name each function is one row.
+# A recording of one thread has no such result, and the report says so.
 . "$(dirname "$0")/lib"
 no_emulator samples
 need sqlite3 gcc
@@ -145,6 +145,13 @@ for glob in pool/worker 'pool*'; do
 done
 near "ms of both" "$("$FLICK" report --thread 'pool*' --format=csv -f self "$data" |
 	awk -F, '{ n += $1 } END { printf "%d", n / 1e6 }')" 230 340
+joined=$("$FLICK" report --thread 'pool*' --format=csv -f samples,tid,function "$data" |
+	tr -d '\r' | grep ',of_pool')
+[ "${joined#*,}" = ",of_pool,$work/threads" ] || [ "${joined#*,}" = ,of_pool ] ||
+	fail "$label two threads have one number: $joined"
+near "samples of both" "${joined%%,*}" $(sql "select sum(samples), sum(samples)
+	from thread_functions t join functions f on f.id = t.function
+	where thread = 'pool/worker' and f.name = 'of_pool'" | tr '|' ' ')
 run "$FLICK" report --thread '*' "$data"
 succeeded
 grep -Eq '^ +Self +Self% +Samples +Thread +Function$' "$out" || fail "$label of all: $(cat "$out")"
@@ -154,6 +161,8 @@ run "$FLICK" report --thread "$tid" -a latency "$data"
 one_line_error 2 '--thread shows what samples tell: it cannot be used with --analysis'
 run "$FLICK" report --thread "$tid" --diff "$data" "$data"
 one_line_error 2 '--thread cannot be used with --diff'
+run "$FLICK" report --thread "$tid" -r 0~1ms "$data"
+one_line_error 2 '--thread shows what samples tell: it cannot be used with --time-range'
 run "$FLICK" report --program threads --thread "$tid" "$data"
 one_line_error 2 '--program shows what samples tell: it cannot be used with --thread'
 run "$FLICK" report -a by_thread --diff "$data" "$data"
@@ -186,8 +195,8 @@ succeeded
 near "samples of flick's own" "$(sql "select count(*) from by_thread where thread like 'flick%'")" 0 0
 near "processes" "$(sql "select count(*) from by_thread where thread = 'threads'")" 2 2
 
-# The kernel tells the names of threads that have ended before they are looked at; others have that
-# of who created them, which may never have run long enough for a sample.
+# The kernel tells the names of threads that have ended before they are looked at; others have
+# that of who created them, which may never have run long enough for a sample.
 label="brief ones:"
 record --follow -- "$work/threads" brief ones
 succeeded
