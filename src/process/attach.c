@@ -147,8 +147,10 @@ bool fl_attach_is_recorded(uint32_t pid)
 
 #define COROUTINE "its threads run on stacks of the program's own (coroutines), whose ends " \
 	"flick does not know; `flick record` starts it"
-#define CHILD "it waits for a child that it has started by vfork(), or for a device; try " \
-	"again behind that"
+#define CHILD "it waits for a child that it has started by vfork(), or for a device, or is " \
+	"frozen (cgroup); try again behind that"
+
+#define FROZEN "its threads do not go on, as where it is frozen (cgroup); try again behind that"
 
 static const char *what_stands_against(const struct fl_attached *a, int err)
 {
@@ -164,7 +166,7 @@ static const char *what_stands_against(const struct fl_attached *a, int err)
 	case -EALREADY: return "another flick, which was killed, has a thread in it yet; try "
 			       "again";
 	case -ESTALE: return ANOTHER;
-	case -ESRCH: return "it has ended";
+	case -ESRCH: return fl_attached_has_ended(a) ? "it has ended" : FROZEN;
 	default: return fl_reason(err);
 	}
 }
