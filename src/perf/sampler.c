@@ -400,7 +400,7 @@ static void settle(struct fl_sampler *s, uint64_t until)
 				fl_mapped_exit(&s->mapped, m->pid);
 			break;
 		case PERF_RECORD_COMM:
-			s->failed |= fl_tasks_rename(&s->tasks, m->pid, m->tid, m->name) != 0;
+			s->failed |= fl_tasks_rename(&s->tasks, m->tid, m->name) != 0;
 			if (m->is_exec)
 				fl_mapped_exec(&s->mapped, m->pid);
 			break;

@@ -32,31 +32,39 @@ static void put_name(struct fl_sampled_thread *t, const char *name)
 	snprintf(t->name, sizeof(t->name), "%s", *name ? name : "[unknown]");
 }
 
-struct fl_sampled_thread *fl_tasks_get(struct fl_tasks *t, int32_t pid, int32_t tid)
+/* One that was not known has no name yet. NULL: no memory. */
+static struct fl_sampled_thread *find_or_add(struct fl_tasks *t, int32_t tid)
 {
-	struct fl_sampled_thread *found = fl_tasks_find(t, tid);
-	char name[sizeof(found->name)] = "";
+	struct fl_sampled_thread *thread = fl_tasks_find(t, tid);
 
-	if (found)
-		return found;
+	if (thread)
+		return thread;
 	if (fl_array_room(&t->of, t->n, sizeof(*t->of)))
 		return NULL;
-	found = malloc(sizeof(*found));
-	if (found) {
-		*found = (struct fl_sampled_thread){ .tid = tid };
-		fl_os_thread_name_of(pid, tid, name);
-		put_name(found, name);
-	}
-	if (!found || fl_hash_put(&t->by_tid, hash_of(tid), t->n + 1)) {
-		free(found);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread || fl_hash_put(&t->by_tid, hash_of(tid), t->n + 1)) {
+		free(thread);
 		return NULL;
 	}
-	return t->of[t->n++] = found;
+	thread->tid = tid;
+	return t->of[t->n++] = thread;
 }
 
-int fl_tasks_rename(struct fl_tasks *t, int32_t pid, int32_t tid, const char *name)
+struct fl_sampled_thread *fl_tasks_get(struct fl_tasks *t, int32_t pid, int32_t tid)
 {
-	struct fl_sampled_thread *thread = fl_tasks_get(t, pid, tid);
+	struct fl_sampled_thread *thread = find_or_add(t, tid);
+	char name[sizeof(thread->name)] = "";
+
+	if (thread && !*thread->name) {
+		fl_os_thread_name_of(pid, tid, name);
+		put_name(thread, name);
+	}
+	return thread;
+}
+
+int fl_tasks_rename(struct fl_tasks *t, int32_t tid, const char *name)
+{
+	struct fl_sampled_thread *thread = find_or_add(t, tid);
 
 	if (thread)
 		put_name(thread, name);
@@ -67,7 +75,7 @@ int fl_tasks_fork(struct fl_tasks *t, int32_t tid, int32_t parent, int32_t paren
 {
 	const struct fl_sampled_thread *from = fl_tasks_get(t, parent, parent_tid);
 
-	return from ? fl_tasks_rename(t, parent, tid, from->name) : -ENOMEM;
+	return from ? fl_tasks_rename(t, tid, from->name) : -ENOMEM;
 }
 
 void fl_tasks_close(struct fl_tasks *t)

@@ -19,7 +19,7 @@ struct fl_sampled_thread *fl_tasks_find(const struct fl_tasks *, int32_t tid);
 /* As the kernel tells it, in the order of time: a thread begins with the name of the one that
  * made it, in process `parent`; it has another one. 0 or -ENOMEM. */
 int fl_tasks_fork(struct fl_tasks *, int32_t tid, int32_t parent, int32_t parent_tid);
-int fl_tasks_rename(struct fl_tasks *, int32_t pid, int32_t tid, const char *name);
+int fl_tasks_rename(struct fl_tasks *, int32_t tid, const char *name);
 void fl_tasks_close(struct fl_tasks *);		/* zeros are fine */
 
 #endif

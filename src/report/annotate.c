@@ -27,6 +27,7 @@ struct annotated {
 	struct fl_symbols *symbols;
 	struct flick_rows to;
 	struct fl_hash by_line;
+	int64_t ended;			/* when the recording did, seconds; 0: not known */
 	struct fl_annotated *found;
 };
 
@@ -40,7 +41,6 @@ static const char *name_place(const struct annotated *a, const char *path, uint6
 
 	if (at && path && !file)
 		a->found->bare += samples;
-
 	if ((file ? asprintf(&text, "%s:%d", file, line) :
 	     at ? asprintf(&text, "0x%" PRIx64, at) :
 	     asprintf(&text, "[not known]")) < 0)
@@ -65,21 +65,26 @@ static uint64_t *row_of_line(struct annotated *a, const char *line, uint64_t fun
 	return fl_hash_put(&a->by_line, hash, (uint32_t)++a->to.n_rows) ? NULL : row;
 }
 
+static int64_t when_ended(struct fl_store *store)
+{
+	char ended[64] = "";
+	struct tm tm = { 0 };
+
+	return fl_store_value(store, "ended", ended, sizeof(ended)) &&
+	       strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) ? timegm(&tm) : 0;
+}
+
 /* Of a file that was changed behind the recording lines are others: addresses stand alone. One
  * that was put in its place, as by an installation, may be as old as it was where it came from;
  * but when it was put there is told. */
 static bool has_lines(struct annotated *a, const char *path)
 {
-	char ended[64] = "";
-	struct tm tm = { 0 };
 	struct stat st;
 
 	if (*path != '/')			/* it is no file */
 		return true;
 	if (!stat(path, &st) &&
-	    (!fl_store_value(a->store, "ended", ended, sizeof(ended)) ||
-	     !strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) ||
-	     (st.st_mtime <= timegm(&tm) && st.st_ctime <= timegm(&tm))))
+	    (!a->ended || (st.st_mtime <= a->ended && st.st_ctime <= a->ended)))
 		return true;
 	a->found->changed = path;
 	return false;
@@ -121,7 +126,7 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_anno
 		      char why[FL_WHY])
 {
 	struct annotated a = { .store = store, .to = { columns, N_COLUMNS, NULL, 0 },
-			       .found = found };
+			       .ended = when_ended(store), .found = found };
 	int err;
 
 	*found = (struct fl_annotated){ .changed = NULL };
