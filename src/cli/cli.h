@@ -49,7 +49,6 @@ enum { FL_BY_PROGRAM, FL_BY_TID, FL_N_BYS };
 extern const struct fl_by {
 	const char *what;		/* the option's name, and the column's */
 	const char *all, *functions;	/* results: a row each, and their functions */
-	const char *had_by;		/* where results come from */
 } fl_bys[FL_N_BYS];
 /* NULL: the result is of neither. */
 const struct fl_by *fl_by_of(const char *result);

@@ -40,7 +40,8 @@ static const char *each_result(size_t i)
 
 	while (fl_analysis_each(n))
 		n++;
-	return i < n ? fl_analysis_each(i) : fl_sampled_results[i - n];
+	return i < n ? fl_analysis_each(i) :
+	       i - n < FL_N_SAMPLED ? fl_sampled_results[i - n].name : NULL;
 }
 
 static int take_pattern(void *to, const struct fl_option *o, const char *value)
@@ -238,7 +239,7 @@ static int load_part(struct source *from, const char *dir, struct wish *w)
 static int load_result(struct source *from, const char *dir, struct wish *w)
 {
 	const char **analysis = &w->analysis;
-	const struct fl_by *by;
+	const struct fl_sampled_result *sampled;
 	char why[FL_WHY];
 
 	if (w->part.is_given)
@@ -247,10 +248,9 @@ static int load_result(struct source *from, const char *dir, struct wish *w)
 		*analysis = fl_store_result(from->store, 0);
 	if (!*analysis)
 		*analysis = "latency";
-	by = fl_by_of(*analysis);
-	if ((by || !strcmp(*analysis, FL_PLACES)) && !fl_store_has(from->store, *analysis))
-		fl_why(why, dir, "has no result `%s`: %s", *analysis, by ? by->had_by :
-		       "recordings with self times of samples have it");
+	sampled = fl_sampled_result(*analysis);
+	if (sampled && sampled->had_by && !fl_store_has(from->store, *analysis))
+		fl_why(why, dir, "has no result `%s`: %s", *analysis, sampled->had_by);
 	else if (!(is_stacks(*analysis) ?
 		   fl_stacks_load(from->store, dir, &from->rows, why) :
 		   fl_store_load(from->store, *analysis, &from->rows, why)))

@@ -9,10 +9,8 @@
 #include "cli/cli.h"
 
 const struct fl_by fl_bys[FL_N_BYS] = {
-	{ "program", FL_PROGRAMS, FL_PROGRAM_FUNCTIONS,
-	  "record --follow has it, where it has self times of samples" },
-	{ "thread", FL_BY_THREAD, FL_THREAD_FUNCTIONS,
-	  "recordings of several threads have it, where they have self times of samples" },
+	{ "program", FL_PROGRAMS, FL_PROGRAM_FUNCTIONS },
+	{ "thread", FL_BY_THREAD, FL_THREAD_FUNCTIONS },
 };
 
 const struct fl_by *fl_by_of(const char *result)

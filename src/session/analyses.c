@@ -14,23 +14,32 @@ const char *fl_analysis_each(size_t i)
 	return fl_analyses[i] ? fl_analyses[i]->name : NULL;
 }
 
-const char *const fl_sampled_results[FL_N_SAMPLED + 1] = {
-	[FL_R_STACKS] = FL_STACKS, [FL_R_PROGRAMS] = FL_PROGRAMS,
-	[FL_R_PROGRAM_FUNCTIONS] = FL_PROGRAM_FUNCTIONS, [FL_R_BY_THREAD] = FL_BY_THREAD,
-	[FL_R_THREAD_FUNCTIONS] = FL_THREAD_FUNCTIONS, [FL_R_PLACES] = FL_PLACES,
+#define OF_TREES ", with --follow,", \
+	"record --follow has it, where it has self times of samples"
+#define OF_THREADS "", \
+	"recordings of several threads have it, where they have self times of samples"
+
+const struct fl_sampled_result fl_sampled_results[FL_N_SAMPLED] = {
+	[FL_R_STACKS] = { FL_STACKS, "", NULL },
+	[FL_R_PROGRAMS] = { FL_PROGRAMS, OF_TREES },
+	[FL_R_PROGRAM_FUNCTIONS] = { FL_PROGRAM_FUNCTIONS, OF_TREES },
+	[FL_R_BY_THREAD] = { FL_BY_THREAD, OF_THREADS },
+	[FL_R_THREAD_FUNCTIONS] = { FL_THREAD_FUNCTIONS, OF_THREADS },
+	[FL_R_PLACES] = { FL_PLACES, "", "recordings with self times of samples have it" },
 };
 
 /* Names of tables have no case. */
-bool fl_is_of_samples(const char *name)
+const struct fl_sampled_result *fl_sampled_result(const char *name)
 {
 	for (size_t i = 0; i < FL_N_SAMPLED; i++)
-		if (!strcasecmp(name, fl_sampled_results[i]))
-			return true;
-	return false;
+		if (!strcasecmp(name, fl_sampled_results[i].name))
+			return &fl_sampled_results[i];
+	return NULL;
 }
 
 int fl_session_use(struct fl_session_options *o, const char *spec)
 {
+	const struct fl_sampled_result *sampled;
 	char why[FL_USE_WHY];
 	struct fl_use use;
 
@@ -38,10 +47,10 @@ int fl_session_use(struct fl_session_options *o, const char *spec)
 		fl_say("too many analyses: %d at most", FL_MAX_ANALYSES);
 		return -1;
 	}
-	if (fl_is_of_samples(spec)) {
+	sampled = fl_sampled_result(spec);
+	if (sampled) {
 		fl_say("`%s` needs no -a: recordings without one%s have it, and `flick report "
-		       "-a %s` shows it", spec,
-		       strncmp(spec, "program", 7) ? "" : ", with --follow,", spec);
+		       "-a %s` shows it", spec, sampled->with, spec);
 		return -1;
 	}
 	if (fl_use_open(&use, spec, why)) {

@@ -344,7 +344,7 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 	for (size_t i = 0; i < FL_N_SAMPLED; i++) {
 		if (!s->sampled[i].n_columns)
 			continue;
-		names[r.n_results] = fl_sampled_results[i];
+		names[r.n_results] = fl_sampled_results[i].name;
 		results[r.n_results++] = s->sampled[i];
 	}
 	r.threads = fl_readers_threads(s, &r.n_threads);

@@ -172,8 +172,17 @@ int fl_session_take_lines(void *options, const struct fl_option *, const char *n
 #define FL_PLACES "places"
 enum { FL_R_STACKS, FL_R_PROGRAMS, FL_R_PROGRAM_FUNCTIONS, FL_R_BY_THREAD,
        FL_R_THREAD_FUNCTIONS, FL_R_PLACES, FL_N_SAMPLED };
-extern const char *const fl_sampled_results[FL_N_SAMPLED + 1];		/* NULL at the end */
-bool fl_is_of_samples(const char *result);
+extern const struct fl_sampled_result {
+	const char *name;
+	const char *with;		/* what a recording is made with to have it; "" */
+	const char *had_by;		/* the same, a sentence; NULL: fl_stacks_load() says */
+} fl_sampled_results[FL_N_SAMPLED];
+/* NULL: an analysis makes it. */
+const struct fl_sampled_result *fl_sampled_result(const char *result);
+static inline bool fl_is_of_samples(const char *result)
+{
+	return fl_sampled_result(result) != NULL;
+}
 /* What is made of `stacks` for a report. */
 #define FL_CALLERS "callers"
 
