@@ -454,6 +454,18 @@ static bool end_round(struct fl_function *f, uint64_t pace)
 	return fl_pick_goes_on(f, f->since + pace * gap * fl_pick_most());
 }
 
+/* The function of one probe, of which a hundred calls are timed in a cycle; the cycle's epochs
+ * have passed. */
+static struct fl_function *open_function(uint64_t *epoch)
+{
+	uint64_t most;
+
+	g->m->session[0].samples = 100;
+	open_probes();
+	*epoch = pass_a_cycle(&most) / FL_GROUPS;
+	return &fl_table.functions[fl_table.probes[one.entry].function];
+}
+
 /* The first round is of K calls, the next ones are of more. */
 static void stand_for_a_cycle(struct rig *unused)
 {
@@ -486,13 +498,10 @@ static void a_timed_call_stands_for_its_part_of_a_cycle(void **unused)
 static void stand_for_itself(struct rig *unused)
 {
 	struct fl_function *f;
-	uint64_t most, epoch;
+	uint64_t epoch;
 
 	(void)unused;
-	g->m->session[0].samples = 100;
-	open_probes();
-	f = &fl_table.functions[fl_table.probes[one.entry].function];
-	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	f = open_function(&epoch);
 	NEED(!end_round(f, epoch / 500));
 	fl_pick_begin(f);
 	NEED(f->gap == 2 && f->stands == 2);
@@ -513,10 +522,7 @@ static void stand_in_phases(struct rig *unused)
 	uint64_t most, epoch, often, seldom;
 
 	(void)unused;
-	g->m->session[0].samples = 100;
-	open_probes();
-	f = &fl_table.functions[fl_table.probes[one.entry].function];
-	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	f = open_function(&epoch);
 	often = epoch / OFTEN;
 	seldom = epoch / SELDOM;
 	for (int i = 0; i < 2; i++) {
@@ -545,13 +551,10 @@ static void stand_in_phases(struct rig *unused)
 static void stand_in_bursts(struct rig *unused)
 {
 	struct fl_function *f;
-	uint64_t most, epoch;
+	uint64_t epoch;
 
 	(void)unused;
-	g->m->session[0].samples = 100;
-	open_probes();
-	f = &fl_table.functions[fl_table.probes[one.entry].function];
-	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	f = open_function(&epoch);
 	for (int i = 0; i < 6; i++) {
 		f->gap = 1;
 		NEED(!end_round(f, epoch / (i % 2 ? 40000 : 1000)));
@@ -577,15 +580,12 @@ static void where_a_phase_begins_calls_stand_for_its_own(void **unused)
 static void begin_later(struct rig *unused)
 {
 	enum { ROUNDS = 20, MOST = 400 };
-	uint64_t most, epoch, since;
+	uint64_t epoch, since;
 	struct fl_function *f;
 	uint32_t drawn = 0;
 
 	(void)unused;
-	g->m->session[0].samples = 100;
-	open_probes();
-	f = &fl_table.functions[fl_table.probes[one.entry].function];
-	epoch = pass_a_cycle(&most) / FL_GROUPS;
+	f = open_function(&epoch);
 	for (int i = 0; i < ROUNDS; i++) {
 		NEED(!end_round(f, epoch / 100000));
 		fl_pick_begin(f);
