@@ -597,6 +597,9 @@ static int annotate(struct source *from, const char *functions)
 	if (lines.changed)
 		add_note(from, "%.400s has changed since, or is gone: of its lines addresses "
 			 "are left", lines.changed);
+	if (lines.newer)
+		add_note(from, "%.400s is newer than the program: lines may have moved in it",
+			 lines.newer);
 	from->sheet.whole = fl_sheet_sum(&from->rows, "self_ns");
 	return 0;
 }

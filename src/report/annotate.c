@@ -1,16 +1,19 @@
 /*
- * annotate.c - the source lines that samples stood in, from their addresses (result `places`)
- * and from the debug information of files as they are now.
+ * annotate.c - the source lines that samples stood in, with their text, from their addresses
+ * (result `places`), and from files as they are now: debug information and sources.
  *
- * An address without a line stands for itself.
+ * An address without a line stands for itself, with its instruction.
  */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "report/insn-text.h"
 #include "report/schema.h"
+#include "report/source-text.h"
 #include "report/table.h"
 
 static const struct flick_column columns[] = {
@@ -18,51 +21,100 @@ static const struct flick_column columns[] = {
 	{ "samples", FLICK_COL_COUNT },
 	{ "line", FLICK_COL_TEXT },
 	{ "function", FLICK_COL_FUNCTION },
+	{ "code", FLICK_COL_TEXT },
 };
-enum { SELF, SAMPLES, LINE, FUNCTION, N_COLUMNS };
+enum { SELF, SAMPLES, LINE, FUNCTION, CODE, N_COLUMNS };
 
 struct annotated {
 	struct fl_store *store;
 	const struct fl_home *homes;
 	struct fl_symbols *symbols;
+	struct fl_source_texts texts;
+	struct fl_insn_texts *insns;	/* NULL: none was wanted so far */
 	struct flick_rows to;
 	struct fl_hash by_line;
+	const char *here;		/* the working directory */
 	int64_t ended;			/* when the recording did, seconds; 0: not known */
+	int64_t built;			/* when the program was changed that is looked at */
 	struct fl_annotated *found;
 };
 
-/* path: NULL: no lines of it are known. NULL: no memory. */
-static const char *name_place(const struct annotated *a, const char *path, uint64_t at,
-			      uint64_t samples)
+struct sampled_place {
+	const char *path;		/* of the program's file; NULL: it is not to be read */
+	const char *file;		/* NULL: its line is not known */
+	int line;
+	uint64_t at;			/* 0: nor is its address */
+};
+
+static struct sampled_place look_up_place(const struct annotated *a, const char *path,
+					  uint64_t at, uint64_t samples)
 {
-	int line = 0;
-	const char *file = at && path ? fl_symbols_line(a->symbols, path, at, &line) : NULL;
+	struct sampled_place p = { .path = path, .at = at };
+
+	p.file = at && path ? fl_symbols_line(a->symbols, path, at, &p.line) : NULL;
+	if (at && path && !p.file)
+		a->found->bare += samples;
+	return p;
+}
+
+/* NULL: no memory. */
+static const char *name_place(const struct annotated *a, const struct sampled_place *p)
+{
 	char *text = NULL;
 
-	if (at && path && !file)
-		a->found->bare += samples;
-	if ((file ? asprintf(&text, "%s:%d", file, line) :
-	     at ? asprintf(&text, "0x%" PRIx64, at) :
-	     asprintf(&text, "[not known]")) < 0)
+	if (p->file)
+		text = fl_line_text(a->here, p->file, p->line);
+	else if ((p->at ? asprintf(&text, "0x%" PRIx64, p->at) :
+		  asprintf(&text, "[not known]")) < 0)
 		return NULL;
 	return fl_store_own(a->store, text);
 }
 
-/* The row of that line of the function; NULL: no memory. */
-static uint64_t *row_of_line(struct annotated *a, const char *line, uint64_t function)
+static const char *read_insn(struct annotated *a, const struct sampled_place *p)
 {
-	uint32_t hash = fl_hash_text((uint32_t)function, line), at = hash, item;
+	if (!a->insns)
+		a->insns = fl_insn_texts_open();
+	return a->insns ? fl_store_own(a->store, fl_insn_text(a->insns, p->path, p->at)) : NULL;
+}
+
+/* The text of a place: its line's, or else its instruction. NULL: no memory. */
+static const char *read_code(struct annotated *a, const struct sampled_place *p)
+{
+	int64_t changed;
+	const char *code;
+
+	if (!p->file)
+		return p->path && p->at ? read_insn(a, p) : "";
+	code = fl_store_own(a->store, fl_source_text(&a->texts, p->file, p->line, &changed));
+	if (code && *code && changed > a->built && !a->found->newer)
+		a->found->newer = fl_store_own(a->store, strdup(p->file));
+	return code;
+}
+
+/* The row of that place of the function; NULL: no memory. */
+static uint64_t *row_of_place(struct annotated *a, const struct sampled_place *p,
+			      uint64_t function)
+{
+	const char *line = name_place(a, p), *code;
+	uint32_t hash, at, item;
 	uint64_t *row;
 
+	if (!line)
+		return NULL;
+	hash = at = fl_hash_text((uint32_t)function, line);
 	while ((item = fl_hash_next(&a->by_line, hash, &at))) {
 		row = a->to.cells + (item - 1) * N_COLUMNS;
 		if (row[FUNCTION] == function && !strcmp((char *)(uintptr_t)row[LINE], line))
 			return row;
 	}
-	row = a->to.cells + a->to.n_rows * N_COLUMNS;
+	code = read_code(a, p);
+	if (!code || fl_hash_put(&a->by_line, hash, (uint32_t)a->to.n_rows + 1))
+		return NULL;
+	row = a->to.cells + a->to.n_rows++ * N_COLUMNS;
 	row[LINE] = (uintptr_t)line;
 	row[FUNCTION] = function;
-	return fl_hash_put(&a->by_line, hash, (uint32_t)++a->to.n_rows) ? NULL : row;
+	row[CODE] = (uintptr_t)code;
+	return row;
 }
 
 static int64_t when_ended(struct fl_store *store)
@@ -84,8 +136,10 @@ static bool has_lines(struct annotated *a, const char *path)
 	if (*path != '/')			/* it is no file */
 		return true;
 	if (!stat(path, &st) &&
-	    (!a->ended || (st.st_mtime <= a->ended && st.st_ctime <= a->ended)))
+	    (!a->ended || (st.st_mtime <= a->ended && st.st_ctime <= a->ended))) {
+		a->built = st.st_mtime;
 		return true;
+	}
 	a->found->changed = path;
 	return false;
 }
@@ -103,15 +157,16 @@ static int add_places(struct annotated *a, const struct fl_sheet *s)
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *from = r->cells + i * r->n_columns;
 		const char *path = from[function] < s->n_functions ?
-				   a->homes[from[function]].path : NULL, *line;
+				   a->homes[from[function]].path : NULL;
+		struct sampled_place place;
 		uint64_t *row;
 
 		if (path && path != last)
 			can = has_lines(a, path);
 		last = path;
-		line = name_place(a, can ? path : NULL, path ? from[address] : 0,
-				  from[samples]);
-		row = line ? row_of_line(a, line, from[function]) : NULL;
+		place = look_up_place(a, can ? path : NULL, path ? from[address] : 0,
+				   from[samples]);
+		row = row_of_place(a, &place, from[function]);
 		if (!row)
 			return -ENOMEM;
 		if (!path || !from[address])
@@ -127,6 +182,7 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_anno
 {
 	struct annotated a = { .store = store, .to = { columns, N_COLUMNS, NULL, 0 },
 			       .ended = when_ended(store), .found = found };
+	char *here;
 	int err;
 
 	*found = (struct fl_annotated){ .changed = NULL };
@@ -137,6 +193,7 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_anno
 		return fl_store_damaged(store, why);
 	if (fl_store_homes(store, &a.homes, why))
 		return -1;
+	a.here = here = getcwd(NULL, 0);
 	a.to.cells = calloc(s->result->n_rows + 1, N_COLUMNS * sizeof(*a.to.cells));
 	err = !a.to.cells ? -ENOMEM : fl_symbols_open(&a.symbols);
 	if (!err) {
@@ -144,6 +201,9 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_anno
 		fl_symbols_close(a.symbols);
 	}
 	fl_hash_free(&a.by_line);
+	fl_source_texts_free(&a.texts);
+	fl_insn_texts_close(a.insns);
+	free(here);
 	if (!err) {
 		free(s->result->cells);
 		*s->result = a.to;

@@ -281,6 +281,8 @@ static bool is_telling(const struct fl_sheet *s, size_t c)
 		return !is_one_text(r, c);
 	if (shown_of(s) == places_shown && r->columns[c].type == FLICK_COL_FUNCTION)
 		return !r->n_rows || !is_all(r, c, r->cells[c]);
+	if (shown_of(s) == places_shown && !strcmp(name, "code"))
+		return !is_one_text(r, c) || (r->n_rows && *cell_text(r->cells[c]));
 	if (!strcmp(name, "counted"))
 		return are_estimated(s);
 	if (!strcmp(name, "given_up"))

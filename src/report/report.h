@@ -339,11 +339,13 @@ void fl_modules_free(struct fl_modules *);	/* NULL is fine */
 /* Add columns with the modules: `module`, `caller_module`. The sheet owns the modules from
  * now on. False: no memory. */
 bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
-/* Rows of result `places`, of addresses, become rows of source lines, as debug information of
- * files has them now. 0 or -1 with `why` filled. */
+/* Rows of result `places`, of addresses, become rows of source lines with their text, as files
+ * have them now. 0 or -1 with `why` filled. */
 struct fl_annotated {
 	const char *changed;		/* a file that was changed since, or is gone, of which
 					 * addresses are left; NULL: none */
+	const char *newer;		/* a source that was changed since its program was
+					 * built; NULL: none */
 	uint64_t bare;			/* samples where a file tells no line */
 	uint64_t unknown;		/* samples without an address */
 };

@@ -36,6 +36,9 @@ extern const char *const fl_column_types[];
 /* Keep an allocated block until the store is closed, and return the block. NULL: the block is
  * NULL, or is freed because there was no memory. */
 void *fl_store_own(struct fl_store *, void *);
+/* "FILE:LINE", to be freed; the path of a file below the working directory `here` (NULL: it is
+ * not known) is without that directory. NULL: no memory. */
+char *fl_line_text(const char *here, const char *file, int line);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
 

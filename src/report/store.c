@@ -240,19 +240,16 @@ int fl_store_number(struct fl_store *s, const char *key, uint64_t *out, char why
 	       fl_store_fail(s, why, "damaged: record again");
 }
 
-static char *line_of(struct fl_query *q, const char *here)
+char *fl_line_text(const char *here, const char *file, int line)
 {
-	const size_t n = strlen(here);
-	const char *file = fl_query_text(q, 1);
-	char *line = NULL;
+	const size_t n = here ? strlen(here) : 0;
+	char *text = NULL;
 
 	if (n && !strncmp(file, here, n) && file[n] == '/')
 		file += n + 1;
-	return asprintf(&line, "%s:%d", file, (int)fl_query_number(q, 2, 0, INT32_MAX)) < 0 ?
-	       NULL : line;
+	return asprintf(&text, "%s:%d", file, line) < 0 ? NULL : text;
 }
 
-/* The path of a file below the working directory is shown without that directory. */
 int fl_store_lines(struct fl_store *s, const char *const **out, char why[FL_WHY])
 {
 	const char **lines = fl_store_own(s, calloc(s->n_functions + 1, sizeof(*lines)));
@@ -264,7 +261,8 @@ int fl_store_lines(struct fl_store *s, const char *const **out, char why[FL_WHY]
 	while (fits && fl_query_row(&q)) {
 		size_t f = (size_t)fl_query_number(&q, 0, 0, (int64_t)s->n_functions - 1);
 
-		lines[f] = fl_store_own(s, line_of(&q, here ? here : ""));
+		lines[f] = fl_store_own(s, fl_line_text(here, fl_query_text(&q, 1), (int)
+						fl_query_number(&q, 2, 0, INT32_MAX)));
 		fits = lines[f];
 	}
 	free(here);

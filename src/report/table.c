@@ -388,9 +388,10 @@ size_t fl_print_plain(FILE *to, const char *text)
 	return columns;
 }
 
+enum { LEAST = 16, DOTS = 3 };		/* columns of a text that is cut, and of what says so */
+
 size_t fl_print_cut(FILE *to, const char *text, size_t most)
 {
-	enum { LEAST = 16, DOTS = 3 };
 	size_t columns = 0;
 
 	most = most && most < LEAST ? LEAST : most;
@@ -410,10 +411,33 @@ size_t fl_print_cut(FILE *to, const char *text, size_t most)
 	return columns + DOTS;
 }
 
+/* The same, cut in front. */
+static size_t print_end(FILE *to, const char *text, size_t most)
+{
+	const size_t whole = fl_print_plain(NULL, text);
+	size_t before = 0;
+
+	most = most && most < LEAST ? LEAST : most;
+	if (!most || whole <= most)
+		return fl_print_plain(to, text);
+	while (whole - before > most - DOTS)
+		text += fl_print_character(NULL, text, &before);
+	fputs("...", to);
+	return DOTS + fl_print_plain(to, text);
+}
+
+static void fill_up(FILE *to, size_t used, int width)
+{
+	if (used < (size_t)width)
+		fprintf(to, "%*s", width - (int)used, "");
+}
+
 void fl_print_padded(FILE *to, const char *text, int width, size_t most)
 {
-	size_t n = fl_print_cut(to, text, most);
+	fill_up(to, fl_print_cut(to, text, most), width);
+}
 
-	if (n < (size_t)width)
-		fprintf(to, "%*s", width - (int)n, "");
+void fl_print_place(FILE *to, const char *text, int width, size_t most)
+{
+	fill_up(to, print_end(to, text, most), width);
 }

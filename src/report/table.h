@@ -44,8 +44,10 @@ bool fl_sheet_is_nothing(const struct fl_sheet *, size_t column);
 /* Say what `-`, `~` and `>` in the shown columns mean, a line a reason. Returns how many. */
 enum { FL_LEGEND_MOST = 24 };
 size_t fl_legend_make(const struct fl_sheet *, const char *lines[FL_LEGEND_MOST]);
-/* Print a text cut to `most` columns (0: not cut), filled up with spaces to `width`. */
+/* Print a text cut to `most` columns (0: not cut), filled up with spaces to `width`; and
+ * FILE:LINE, of which the end matters. */
 void fl_print_padded(FILE *, const char *text, int width, size_t most);
+void fl_print_place(FILE *, const char *text, int width, size_t most);
 /* How many bytes the UTF-8 character at `text` has. Names come from files and may hold any
  * byte; 0: there is no character, and FL_NO_CHARACTER stands for the byte. */
 size_t fl_character(const char *text);

@@ -341,14 +341,16 @@ static void print_text(FILE *to, const struct layout *l, size_t i, size_t row,
 	uint32_t depth = depth_in(&l->sheet, l->sheet.shown[i], row);
 	size_t left = i + 1 == l->sheet.n_shown ? l->left :
 		      l->sheet.width ? (size_t)l->width[i] : 0;
-	size_t indent = 2 * (size_t)depth;
+	size_t indent = 2 * (size_t)depth, most;
+	bool is_place = !strcmp(l->sheet.result->columns[l->sheet.shown[i]].name, "line");
 
 	fputs("  ", to);
 	if (depth > MAX_INDENT)
 		indent = (size_t)fprintf(to, "%*s(%u) ", 2 * MAX_INDENT, "", depth);
 	else
 		fprintf(to, "%*s", (int)indent, "");
-	fl_print_padded(to, text, l->width[i], left > indent ? left - indent : left != 0);
+	most = left > indent ? left - indent : left != 0;
+	(is_place ? fl_print_place : fl_print_padded)(to, text, l->width[i], most);
 }
 
 static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)

@@ -3,10 +3,11 @@
 # in the function and in its second body alike, also where debug information has no table of the
 # addresses of its units, as clang's and rustc's. Without debug information, and where the file
 # was changed since, or an older one was put in its place, addresses are shown; each lies in its
-# function.
+# function. Beside a line stands its text, as the source has it now; beside an address the
+# instruction, as objdump has it.
 . "$(dirname "$0")/lib"
 no_emulator samples
-need sqlite3 gcc nm objcopy
+need sqlite3 gcc nm objcopy objdump script
 
 cat >"$work/lines.c" <<'C'
 volatile long sink;
@@ -54,11 +55,14 @@ for how in "" "-U work" "-a latency,counts"; do
 	succeeded
 	run "$FLICK" report --annotate work "$data"
 	succeeded
-	grep -Eq '^ +Self +Self% +Samples +Source$' "$out" || fail "$label titles: $(cat "$out")"
+	grep -Eq '^ +Self +Self% +Samples +Source +Code$' "$out" ||
+		fail "$label titles: $(cat "$out")"
 	grep -q 'CPU time of lines of work, from [0-9]* samples' "$out" ||
 		fail "$label nothing says what it rests on"
-	awk '/^ +==/ { getline; print }' "$out" | grep -q "/l.c:$dear\$" ||
+	awk '/^ +==/ { getline; print }' "$out" |
+		grep -Eq "/l.c:$dear +s \+= n / i; +/\* dear \*/\$" ||
 		fail "$label it is not the division that has most: $(cat "$out")"
+	! grep -q 'is newer than' "$out" || fail "$label the source is as old: $(cat "$out")"
 	! grep -q 'not known\|no line' "$out" || fail "$label lines are missing: $(cat "$out")"
 	share=$(share_of "$dear")
 	[ "$share" -ge 40 ] || fail "$label the division has $share percent"
@@ -69,15 +73,47 @@ done
 	fail "the division has $in_bodies percent in bodies, $in_itself without one"
 
 label="shares:"
-all=$("$FLICK" report --annotate work "$data" | sed '1,/^ *==/d' |
-	awk 'NF { n += $(NF - 2) } END { printf "%.0f", n }')
+all=$("$FLICK" report --annotate work -f self%,line "$data" | sed '1,/^ *==/d' |
+	awk '{ n += $1 } END { printf "%.0f", n }')
 [ "$all" = 100 ] || fail "$label they come to $all percent"
+
+# A path that has no room is cut in front: what is left has the line's number.
+label="on a terminal:"
+env -u COLUMNS TERM=xterm NO_COLOR=1 script -qec \
+	"stty cols 60; '$FLICK' report --annotate work --no-pager '$data'" /dev/null \
+	</dev/null >"$work/screen"
+grep -q "^ .*  \.\.\..*l\.c:$dear  *s += n / i;" "$work/screen" ||
+	fail "$label $(cat "$work/screen")"
+
+label="a newer source:"
+touch -d '+1 hour' "$work/l.c"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q '/l\.c is newer than the program: lines may have moved in it' "$out" &&
+	grep -q "/l.c:$dear  *s += n / i;" "$out" || fail "$label $(cat "$out")"
+label="a shorter source:"
+sed 3q "$work/lines.c" >"$work/l.c"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/l.c:$dear *\$" "$out" || fail "$label $(cat "$out")"
+label="no source:"
+mv "$work/l.c" "$work/elsewhere"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Source$' "$out" && grep -q "/l.c:$dear\$" "$out" &&
+	! grep -q 'is newer' "$out" || fail "$label $(cat "$out")"
+mkfifo "$work/l.c"
+run "$FLICK" report --annotate work "$data"
+succeeded
+rm "$work/l.c"
+cp "$work/lines.c" "$work/l.c"
 
 label="several:"
 run "$FLICK" report --annotate '*o*r*' "$data"
 succeeded
-grep -Eq '^ +Self +Self% +Samples +Source +Function$' "$out" || fail "$label titles: $(cat "$out")"
-grep -q "/l.c:$(line_of 'in memory') .*other\$" "$out" || fail "$label no other: $(cat "$out")"
+grep -Eq '^ +Self +Self% +Samples +Source +Function +Code$' "$out" || fail "$label titles: $(cat "$out")"
+grep -q "/l.c:$(line_of 'in memory') .*other  *sink += i; /[*] in memory" "$out" ||
+	fail "$label no other: $(cat "$out")"
 "$FLICK" report --annotate '[wo]*' -s line -f line --format=csv "$data" | tr -d '\r' |
 	sed '1d; s/,.*//' >"$work/sorted"
 grep -q ':[0-9]$' "$work/sorted" && grep -q ':[0-9][0-9]$' "$work/sorted" &&
@@ -132,9 +168,18 @@ build -g0
 record -- "$work/lines"
 run "$FLICK" report --annotate work "$data"
 succeeded
-grep -Eq ' 0x[0-9a-f]+$' "$out" && ! grep -q 'l\.c:' "$out" || fail "$label $(cat "$out")"
+! grep -q 'l\.c:' "$out" || fail "$label it has lines: $(cat "$out")"
 grep -q 'of [1-9][0-9]* the file tells no line, but an address (compile with -g)' "$out" ||
 	fail "$label nothing says why: $(cat "$out")"
+# Of the same instruction the two disassemblers may differ in a suffix.
+objdump -d --no-show-raw-insn "$work/lines" | sed -n 's/^ *\([0-9a-f]*\):\t\([a-z0-9]*\).*/0x\1 \2/p' \
+	>"$work/objdump"
+"$FLICK" report --annotate work -f line,code --format=csv "$data" |
+	sed -n 's/^\(0x[0-9a-f]*\),"*\([a-z0-9]*\).*/\1 \2/p' >"$work/insns"
+[ -s "$work/insns" ] || fail "$label no instruction: $(cat "$out")"
+other=$(awk 'NR == FNR { is[$1] = $2; next } !($1 in is) || index($2, is[$1]) != 1' \
+	"$work/objdump" "$work/insns")
+[ -z "$other" ] || fail "$label other instructions than objdump's: $other"
 
 label="it is gone:"
 mv "$work/lines" "$work/elsewhere"
