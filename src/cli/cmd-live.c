@@ -98,7 +98,7 @@ static bool turn(void *watcher, struct fl_session *s)
 		return false;
 	if (w->is_leaving || (s->attached && fl_target_is_to_end()))
 		return leave_it(w, s);
-	if (!s->begun && !s->is_waiting)
+	if (!s->start.begun && !s->start.is_waiting)
 		return true;
 	if (!w->is_open) {
 		w->is_open = true;

@@ -320,7 +320,7 @@ static int record_or_count(struct fl_session *s, struct fl_session_options *o)
 {
 	int status = record(s, o);
 
-	if (!s->all_entry_only || !o->count_instead)
+	if (!s->chosen.all_entry_only || !o->count_instead)
 		return status;
 	fl_session_close(s);
 	fl_session_drop_uses(o);

@@ -72,7 +72,7 @@ static void see_sites(struct fl_live_feed *d)
 {
 	const struct fl_session *s = d->s;
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		struct fl_live_seen *seen = &d->seen[s->functions.function_of[i]];
 		enum fl_live_state state;
 

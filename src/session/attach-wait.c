@@ -83,7 +83,7 @@ bool fl_attach_is_kept_out(struct fl_session *s)
 	enum fl_inject_state state;
 	int holder;
 
-	if (s->asked || s->stay.has_failed ||
+	if (s->start.asked || s->stay.has_failed ||
 	    (!fl_target_is_to_end() && fl_os_monotonic_ns() - s->stay.asked_ns < PATIENCE_NS))
 		return false;
 	state = fl_attach_state(a);

@@ -114,7 +114,7 @@ static bool has_failed(struct fl_session *s)
 	struct fl_attached *a = s->attached;
 	struct fl_stay *stay = &s->stay;
 
-	if (s->asked || stay->has_failed)
+	if (s->start.asked || stay->has_failed)
 		return stay->has_failed;
 	switch (fl_attach_state(a)) {
 	case FL_INJECT_FAILED:
@@ -214,7 +214,8 @@ bool fl_attach_has_begun(struct fl_session *s)
 	fl_attached_let_others_in(a);
 	s->begun_ns = fl_os_monotonic_ns();
 	fl_cost_begin(s);
-	if (s->begun && !s->o->wait && !a->with.result && fl_negotiation_came_to_nothing(s))
+	if (s->start.begun && !s->o->wait && !a->with.result &&
+	    fl_negotiation_came_to_nothing(s))
 		fl_attach_end(s);
 	return true;
 }
@@ -223,10 +224,10 @@ void fl_attach_tell_refused(const struct fl_session *s)
 {
 	uint32_t n = 0;
 
-	if (s->chose_nothing)			/* that is why, and is said */
+	if (s->chosen.is_empty)			/* that is why, and is said */
 		return;
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		n += s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
+	for (uint32_t i = 0; i < s->chosen.n; i++)
+		n += s->chosen.marks[i] && s->functions.sites[i].kind == FL_ENTRY &&
 		     load_relaxed(&s->sites[i].refusal) == FLE_COUNTED;
 	if (n)
 		fl_say("%u function%s cannot be recorded: %s", n, n == 1 ? "" : "s",

@@ -53,7 +53,7 @@ void fl_cost_begin(struct fl_session *s)
 {
 	struct fl_pcs before = { 0 };
 
-	s->target_begin_ns = fl_os_process_ns(s->pid);
+	s->target.begin_ns = fl_os_process_ns(s->pid);
 	s->go = fl_instant_now();
 	if (!s->sampler || fl_cost_count(s))
 		return;
@@ -70,8 +70,8 @@ void fl_cost_look(struct fl_session *s)
 {
 	uint64_t now = fl_os_process_ns(s->pid);
 
-	if (s->target_begin_ns && now > s->target_begin_ns)
-		s->target_ns = now - s->target_begin_ns;
+	if (s->target.begin_ns && now > s->target.begin_ns)
+		s->target.cpu_ns = now - s->target.begin_ns;
 }
 
 void fl_cost_end(struct fl_session *s)
@@ -100,13 +100,13 @@ static double ns_of(uint64_t samples)
 uint64_t fl_cost_kernel_ns(const struct fl_session *s)
 {
 	const double some = 0.1;		/* less of it may be chance */
-	double all = (double)s->target_ns, agent = ns_of(s->pcs.work - s->early_work);
+	double all = (double)s->target.cpu_ns, agent = ns_of(s->pcs.work - s->early_work);
 	double threads = (double)fl_sampler_starts(s->sampler) * ns_of(1) / 2;
 	double kernel = all - ns_of(s->pcs.all - s->early_work) - agent - threads -
-			(double)s->pcs.taken * s->sample_ns;
+			(double)s->pcs.taken * s->prices.sample_ns;
 
-	if (s->target_kernel_ns)
-		kernel = fmin(kernel, (double)s->target_kernel_ns);
+	if (s->target.kernel_ns)
+		kernel = fmin(kernel, (double)s->target.kernel_ns);
 	if (s->o->follow || fl_sampler_lost(s->sampler) || all < ns_of(FEW) ||
 	    kernel < some * all)
 		return 0;
@@ -132,10 +132,11 @@ static double watch_ns(const struct fl_session *s)
 {
 	double turns = (double)load_relaxed(&s->shared->rearm_ticks) * s->view.ns_per_tick;
 	double said = (double)load_relaxed(&s->shm->watch_ns);
+	double took = (double)s->target.watch_ns;
 
-	if (!s->watch_ns)
+	if (!s->target.watch_ns)
 		return s->o->rate ? said : turns;
-	return said > 0 && said < (double)s->watch_ns ? said : (double)s->watch_ns;
+	return said > 0 && said < took ? said : took;
 }
 
 /* The part of that time that the program would have had. */
@@ -182,7 +183,7 @@ static void tell_passed(const struct fl_session *s, const struct costs *c, char 
 static double own_ns(const struct fl_session *s)
 {
 	double counts = ns_of(s->pcs.counts);
-	double held = s->has_points ? HUGE_VAL : fl_budget_held_ns(s->budget);
+	double held = s->chosen.has_points ? HUGE_VAL : fl_budget_held_ns(s->budget);
 	uint64_t others = s->pcs.own - s->pcs.work - s->pcs.counts;
 
 	return ns_of(others) + (held < counts ? held : counts);
@@ -195,7 +196,7 @@ static double program_ns(const struct fl_session *s, const struct costs *c)
 {
 	double own = c->probes_ns + ns_of(s->pcs.work) + c->jumps_ns + c->samples_ns;
 	double seen = ns_of(s->pcs.all) - own;
-	double known = (double)s->target_ns - own -
+	double known = (double)s->target.cpu_ns - own -
 		       (s->o->rate ? switching_ns(s) : 0);
 
 	return known > seen ? known : seen;
@@ -206,7 +207,7 @@ static struct costs take_costs(struct fl_session *s)
 	struct costs c = {
 		.probes_ns = own_ns(s), .switching_ns = switching_ns(s),
 		.jumps_ns = fmin(fl_jumps_ns(s), MOST_JUMPS * ns_of(s->pcs.all - s->pcs.own)),
-		.samples_ns = (double)s->pcs.taken * s->sample_ns,
+		.samples_ns = (double)s->pcs.taken * s->prices.sample_ns,
 	};
 
 	c.program_ns = program_ns(s, &c);

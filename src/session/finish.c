@@ -131,7 +131,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 	put(p, "ended", "%s", when);
 	put(p, "duration_ns", "%llu", (unsigned long long)ns);
 	put(p, "pid", "%d", s->pid);
-	put(p, "status", "%d", s->status);
+	put(p, "status", "%d", s->target.status);
 	put(p, "mode", "%s", mode_of(s));
 	put_rate(p, s);
 	put(p, "samples", "%u", s->o->samples);
@@ -154,7 +154,7 @@ static void describe(struct pairs *p, const struct fl_session *s)
 		put(p, "pc_samples", "%llu",
 		    (unsigned long long)(s->pcs.taken - s->pcs.taken_own));
 		put(p, "pc_own", "%llu", (unsigned long long)s->pcs.taken_own);
-		put(p, "pc_sample_ns", "%u", s->sample_ns);
+		put(p, "pc_sample_ns", "%u", s->prices.sample_ns);
 		put(p, "pc_lost", "%llu", (unsigned long long)fl_sampler_lost(s->sampler));
 		put(p, "user_ns", "%llu", (unsigned long long)fl_cost_user_ns(s));
 		put(p, "kernel_ns", "%llu", (unsigned long long)fl_cost_kernel_ns(s));
@@ -257,20 +257,20 @@ static bool choose_rows(struct kept_rows *k, const struct fl_session *s, unsigne
 	uint32_t n = 0;
 
 	*k = (struct kept_rows){
-		malloc((s->n_selected + 1) * sizeof(*k->sites)), malloc(s->n_selected + 1),
+		malloc((s->chosen.n + 1) * sizeof(*k->sites)), malloc(s->chosen.n + 1),
 		malloc((s->functions.n + 1) * sizeof(*k->row_of)),
 	};
 	if (!k->sites || !k->is_kept || !k->row_of)
 		return false;
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		uint32_t f = s->functions.function_of[i];
 		bool tells = marks[f] & IN_RESULT || s->sites[i].refusal;
 
-		k->is_kept[i] = s->trace || (s->selected[i] && tells);
+		k->is_kept[i] = s->trace || (s->chosen.marks[i] && tells);
 		if (!k->is_kept[i])
 			continue;
 		k->sites[i] = fl_session_site(s, i);
-		marks[f] |= s->selected[i] ? PROBED : 0;
+		marks[f] |= s->chosen.marks[i] ? PROBED : 0;
 	}
 	for (uint32_t f = 0; f < s->functions.n; f++)
 		k->row_of[f] = marks[f] || s->trace ? n++ : FL_NO_ROW;
@@ -323,7 +323,7 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 	struct flick_rows results[FL_MAX_ANALYSES + FL_N_SAMPLED];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
-		.sites = kept->sites, .n_sites = s->n_selected, .kept = kept->is_kept,
+		.sites = kept->sites, .n_sites = s->chosen.n, .kept = kept->is_kept,
 		.function_of = s->functions.function_of,
 		.providers = providers, .tactics = fl_tactic_names,
 		.functions = s->functions.all, .n_functions = s->functions.n,
@@ -391,8 +391,8 @@ static int exit_status(const struct fl_session *s)
 	if ((s->account.lost || left_out || is_cut) && !s->o->allow_loss)
 		return FL_EXIT_LOST;
 	if (s->o->exit_code)
-		return WIFSIGNALED(s->status) ? 128 + WTERMSIG(s->status) :
-		       WEXITSTATUS(s->status);
+		return WIFSIGNALED(s->target.status) ? 128 + WTERMSIG(s->target.status) :
+		       WEXITSTATUS(s->target.status);
 	return FL_EXIT_WELL;
 }
 

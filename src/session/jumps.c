@@ -125,8 +125,8 @@ static bool *find_led(const struct fl_session *s)
 {
 	bool *is = calloc(s->functions.n + 1, sizeof(*is));
 
-	for (uint32_t i = 0; is && i < s->n_selected; i++)
-		if (s->selected[i] && fl_is_function(&s->functions.sites[i]) &&
+	for (uint32_t i = 0; is && i < s->chosen.n; i++)
+		if (s->chosen.marks[i] && fl_is_function(&s->functions.sites[i]) &&
 		    !load_relaxed(&s->sites[i].refusal))
 			is[s->functions.function_of[i]] = true;
 	return is;
@@ -158,5 +158,5 @@ double fl_jumps_ns(struct fl_session *s)
 	else if (is)
 		calls = calls_in_rows(fl_session_calls(s), is, s->functions.n);
 	free(is);
-	return calls * s->jump / FL_TICK_PARTS * s->view.ns_per_tick;
+	return calls * s->prices.jump / FL_TICK_PARTS * s->view.ns_per_tick;
 }

@@ -229,10 +229,10 @@ static void want(struct fl_lines *l, const struct fl_session *s)
 	unsigned char *is_there = calloc(r->n + 1, 1);
 
 	l->wanted = malloc((r->n + 1) * sizeof(*l->wanted));
-	for (uint32_t i = 0; is_there && l->wanted && i < s->n_selected; i++) {
+	for (uint32_t i = 0; is_there && l->wanted && i < s->chosen.n; i++) {
 		uint32_t f = r->function_of[i];
 
-		if (!s->selected[i] || is_there[f])
+		if (!s->chosen.marks[i] || is_there[f])
 			continue;
 		is_there[f] = true;
 		if (!strcmp(fl_functions_module(r, r->all[f].module)->path, l->path))

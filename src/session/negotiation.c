@@ -112,9 +112,9 @@ static bool is_selected(struct fl_session *s, uint32_t f, const struct fl_shm_si
 {
 	if (site->owner != site->module || fl_selection_names_sites(s->o->selection))
 		return ask(s, s->o->selection, f, site);
-	if (s->answers[f] == UNASKED)
-		s->answers[f] = ask(s, s->o->selection, f, site) ? WANTED : UNWANTED;
-	return s->answers[f] == WANTED;
+	if (s->chosen.answers[f] == UNASKED)
+		s->chosen.answers[f] = ask(s, s->o->selection, f, site) ? WANTED : UNWANTED;
+	return s->chosen.answers[f] == WANTED;
 }
 
 bool fl_negotiation_takes(struct fl_session *s, struct fl_selection *of, uint32_t i)
@@ -132,7 +132,7 @@ bool fl_negotiation_may_want(const struct fl_session *s, uint32_t i)
 
 void fl_negotiation_ask_again(struct fl_session *s)
 {
-	memset(s->answers, UNASKED, s->n_answers);
+	memset(s->chosen.answers, UNASKED, s->chosen.n_answers);
 }
 
 static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site *site)
@@ -141,8 +141,8 @@ static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site
 	    !is_provider_asked_for(s, site) ||
 	    !is_selected(s, s->functions.function_of[i], site))
 		return false;
-	s->n_entry_only += is_entry_only(s, site);
-	s->n_counted += is_counted_beside(s, site);
+	s->chosen.n_entry_only += is_entry_only(s, site);
+	s->chosen.n_counted += is_counted_beside(s, site);
 	return !is_out(s, site);
 }
 
@@ -150,15 +150,15 @@ static bool is_wanted(struct fl_session *s, uint32_t i, const struct fl_shm_site
 static int make_room(struct fl_session *s)
 {
 	const struct fl_functions *r = &s->functions;
-	unsigned char *selected = realloc(s->selected, r->n_sites + 1), *answers;
+	unsigned char *selected = realloc(s->chosen.marks, r->n_sites + 1), *answers;
 
-	s->selected = selected ? selected : s->selected;
-	answers = realloc(s->answers, r->n + 1);
-	s->answers = answers ? answers : s->answers;
+	s->chosen.marks = selected ? selected : s->chosen.marks;
+	answers = realloc(s->chosen.answers, r->n + 1);
+	s->chosen.answers = answers ? answers : s->chosen.answers;
 	if (!selected || !answers)
 		return -ENOMEM;
-	memset(answers + s->n_answers, UNASKED, r->n - s->n_answers);
-	s->n_answers = r->n;
+	memset(answers + s->chosen.n_answers, UNASKED, r->n - s->chosen.n_answers);
+	s->chosen.n_answers = r->n;
 	return 0;
 }
 
@@ -171,22 +171,22 @@ static int select_sites(struct fl_session *s)
 		err = make_room(s);
 	if (err)
 		return err;
-	for (; s->n_selected < s->functions.n_sites; s->n_selected++) {
-		uint32_t i = s->n_selected;
+	for (; s->chosen.n < s->functions.n_sites; s->chosen.n++) {
+		uint32_t i = s->chosen.n;
 		struct fl_shm_site *site = &s->functions.sites[i];
 
-		s->selected[i] = is_wanted(s, i, site);
+		s->chosen.marks[i] = is_wanted(s, i, site);
 		if (is_awaited)
 			fl_change_found(s, i);
-		site->wanted = s->selected[i] && !site->refusal;
-		s->has_points |= site->wanted && site->kind == FL_AT_POINT;
+		site->wanted = s->chosen.marks[i] && !site->refusal;
+		s->chosen.has_points |= site->wanted && site->kind == FL_AT_POINT;
 		store_relaxed(&s->sites[i].wanted, site->wanted);
 	}
 	s->view.sites = s->functions.sites;
 	s->view.function_of = s->functions.function_of;
 	s->view.n_functions = s->functions.n;
-	s->view.n_sites = s->n_selected;
-	store_relaxed(&s->shared->n_decided, s->n_selected);	/* before (C) */
+	s->view.n_sites = s->chosen.n;
+	store_relaxed(&s->shared->n_decided, s->chosen.n);	/* before (C) */
 	return 0;
 }
 
@@ -245,8 +245,8 @@ static bool find_scope(const struct fl_session *s, struct fl_scope *in)
 /* Is any site selected? Where calls are timed, one that can be timed. */
 static bool has_selected(const struct fl_session *s)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++)
-		if (s->selected[i] && !is_entry_only(s, &s->functions.sites[i]))
+	for (uint32_t i = 0; i < s->chosen.n; i++)
+		if (s->chosen.marks[i] && !is_entry_only(s, &s->functions.sites[i]))
 			return true;
 	return false;
 }
@@ -254,7 +254,7 @@ static bool has_selected(const struct fl_session *s)
 /* Is none selected, neither of functions that can be timed, nor of others? */
 static bool is_empty(const struct fl_session *s)
 {
-	return !has_selected(s) && !s->n_entry_only;
+	return !has_selected(s) && !s->chosen.n_entry_only;
 }
 
 static void say_no_module(const struct fl_session *s, const char *pattern, size_t n,
@@ -325,10 +325,10 @@ static bool has_usable(const struct fl_session *s)
 {
 	uint32_t entry = FL_NO_ROW;
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		int refusal = fl_session_refusal(s, i, &entry);
 
-		if (s->selected[i] && (!refusal || refusal == FLE_OVERWRITTEN))
+		if (s->chosen.marks[i] && (!refusal || refusal == FLE_OVERWRITTEN))
 			return true;
 	}
 	return false;
@@ -354,8 +354,8 @@ bool fl_negotiation_samples_do(const struct fl_session_options *o)
 static bool can_go_by_samples(struct fl_session *s)
 {
 	fl_opening_end(s);
-	s->by_samples = s->sampler && fl_negotiation_samples_do(s->o);
-	return s->by_samples;
+	s->start.by_samples = s->sampler && fl_negotiation_samples_do(s->o);
+	return s->start.by_samples;
 }
 
 static const char by_samples[] = "; samples alone tell where its time goes, and no calls are "
@@ -377,7 +377,7 @@ int fl_negotiation_say_no_samples(const struct fl_session *s)
 void fl_negotiation_skip(struct fl_session *s)
 {
 	say_no_way_in(s, by_samples);
-	s->asked = s->begun = s->by_samples = true;
+	s->start.asked = s->start.begun = s->start.by_samples = true;
 	s->go = fl_instant_now();
 }
 
@@ -390,12 +390,12 @@ static bool is_any_usable(struct fl_session *s)
 	uint32_t entry = FL_NO_ROW;
 	char why[1024];
 
-	if (has_usable(s) || s->by_samples)
+	if (has_usable(s) || s->start.by_samples)
 		return true;
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		int refusal = fl_session_refusal(s, i, &entry);
 
-		if (s->selected[i] && refusal && !fl_session_is_leave_of(s, i, entry))
+		if (s->chosen.marks[i] && refusal && !fl_session_is_leave_of(s, i, entry))
 			fl_refusals_add(&r, refusal);
 	}
 	if (!r.all)
@@ -408,7 +408,7 @@ static bool is_any_usable(struct fl_session *s)
 	else
 		fl_say("none of the %llu probes can be used: %s%s", (unsigned long long)r.all,
 		       why, then);
-	return s->by_samples;
+	return s->start.by_samples;
 }
 
 /* Was anything recorded before all of it was refused? It is kept. */
@@ -427,27 +427,27 @@ static bool has_recorded(struct fl_session *s)
  * end a trigger has its say (trigger.c), and results are kept. */
 bool fl_negotiation_came_to_nothing(struct fl_session *s)
 {
-	s->chose_nothing |= (!has_recorded(s) && !is_any_usable(s)) ||
+	s->chosen.is_empty |= (!has_recorded(s) && !is_any_usable(s)) ||
 			    (!has_ended(s) && fl_trigger_is_wrong(s));
-	return s->chose_nothing;
+	return s->chosen.is_empty;
 }
 
 static bool is_all_entry_only(const struct fl_session *s)
 {
-	return !has_selected(s) && s->n_entry_only;
+	return !has_selected(s) && s->chosen.n_entry_only;
 }
 
 /* Only a target that has run nothing can be started again, to count. */
 static bool is_any_timed(struct fl_session *s)
 {
 	bool none = is_all_entry_only(s);
-	uint32_t n = s->n_entry_only - (none ? 0 : s->n_counted);
+	uint32_t n = s->chosen.n_entry_only - (none ? 0 : s->chosen.n_counted);
 
-	s->all_entry_only = none && !(s->o->follow && s->asked);
+	s->chosen.all_entry_only = none && !(s->o->follow && s->start.asked);
 	if (!n)
 		return true;
 	fl_say("%u function%s entry probes only: calls %s", n, n == 1 ? " has" : "s have",
-	       s->all_entry_only && s->o->count_instead ? "are counted, not timed" :
+	       s->chosen.all_entry_only && s->o->count_instead ? "are counted, not timed" :
 	       "cannot be timed; use -a counts");
 	return !none;
 }
@@ -477,8 +477,8 @@ static bool waits_for_sites(struct fl_session *s)
 		fl_say("%s and its libraries have no function that can have a probe; -P "
 		       "'MODULE!*' takes one of the C library's, --wait what an exec or dlopen "
 		       "brings", name);
-	s->begun |= s->by_samples;
-	return s->o->wait || s->by_samples;
+	s->start.begun |= s->start.by_samples;
+	return s->o->wait || s->start.by_samples;
 }
 
 /* Any process of a tree may bring what is wanted: so none is stopped for having nothing. */
@@ -486,30 +486,31 @@ static bool can_tree_go(struct fl_session *s)
 {
 	int err = load_relaxed(&s->shared->agent_error);
 
-	if (err && err != s->said_error)
+	if (err && err != s->start.said_error)
 		fl_say("cannot record a process of %s: %s", s->o->argv[0],
 		       fl_reason(err));
-	s->said_error = err ? err : s->said_error;
-	s->begun = s->begun || has_selected(s) ||
-		   (!err && !s->asked && !s->n_selected && s->launch.calls_hooks);
-	return s->asked || !s->o->count_instead || !is_all_entry_only(s) || is_any_timed(s);
+	s->start.said_error = err ? err : s->start.said_error;
+	s->start.begun = s->start.begun || has_selected(s) ||
+		   (!err && !s->start.asked && !s->chosen.n && s->launch.calls_hooks);
+	return s->start.asked || !s->o->count_instead || !is_all_entry_only(s) ||
+	       is_any_timed(s);
 }
 
 /* When a process tree is gone, say what it never brought; and so of a program that was let go
  * before it had all. */
 void fl_negotiation_close(struct fl_session *s)
 {
-	if (!s->asked || s->refused_to_go)
+	if (!s->start.asked || s->start.refused_to_go)
 		return;
-	if (!s->n_selected && s->o->follow && !s->begun && !s->said_error)
+	if (!s->chosen.n && s->o->follow && !s->start.begun && !s->start.said_error)
 		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
-	if (s->chose_nothing)			/* and that was said */
+	if (s->chosen.is_empty)			/* and that was said */
 		return;
-	if (s->n_selected || s->begun)
-		s->chose_nothing = has_wrong_pattern(s) && is_empty(s);
-	if (!s->n_selected || s->chose_nothing || (s->o->follow && !is_any_timed(s)))
+	if (s->chosen.n || s->start.begun)
+		s->chosen.is_empty = has_wrong_pattern(s) && is_empty(s);
+	if (!s->chosen.n || s->chosen.is_empty || (s->o->follow && !is_any_timed(s)))
 		return;
-	s->begun |= !fl_negotiation_came_to_nothing(s) && s->o->follow;
+	s->start.begun |= !fl_negotiation_came_to_nothing(s) && s->o->follow;
 }
 
 /* What is wrong with the first sites is said in one line. Later ones stop
@@ -523,23 +524,23 @@ static bool can_go(struct fl_session *s)
 	err = load_relaxed(&s->shared->agent_error);
 	if (err) {
 		fl_say("cannot record %s: %s", s->o->argv[0], fl_reason(err));
-		return s->begun;
+		return s->start.begun;
 	}
-	if (s->begun)
+	if (s->start.begun)
 		return true;
-	if (s->n_selected == 0 && s->launch.calls_hooks)
-		return s->begun = true;	/* its calls are taken in as they are made */
-	if (s->n_selected == 0)
-		return s->asked || waits_for_sites(s);
-	if (s->is_waiting) {		/* it is at work: nothing stops it any more */
-		s->begun = s->n_entry_only || has_usable(s);
+	if (s->chosen.n == 0 && s->launch.calls_hooks)
+		return s->start.begun = true;	/* its calls are taken in as they are made */
+	if (s->chosen.n == 0)
+		return s->start.asked || waits_for_sites(s);
+	if (s->start.is_waiting) {		/* it is at work: nothing stops it any more */
+		s->start.begun = s->chosen.n_entry_only || has_usable(s);
 		return true;
 	}
 	if (has_wrong_pattern(s) || fl_trigger_is_wrong(s))
 		return false;
-	s->is_waiting = s->o->wait && !s->n_entry_only && !has_usable(s);
-	s->begun = !s->is_waiting && is_any_timed(s) && is_any_usable(s);
-	return s->begun || s->is_waiting;
+	s->start.is_waiting = s->o->wait && !s->chosen.n_entry_only && !has_usable(s);
+	s->start.begun = !s->start.is_waiting && is_any_timed(s) && is_any_usable(s);
+	return s->start.begun || s->start.is_waiting;
 }
 
 /* The target tells of timed calls what the probes of calls in them took: by these prices. */
@@ -557,7 +558,7 @@ static void tell_prices(struct fl_session *s)
 bool fl_negotiation_answer(struct fl_session *s)
 {
 	uint32_t answer = FL_PHASE_GO;
-	bool is_first = !s->asked;
+	bool is_first = !s->start.asked;
 
 	/* (B) pairs with (A) in agent/agent.c */
 	if (load_acquire(&s->shared->phase) != FL_PHASE_ASK)
@@ -565,19 +566,19 @@ bool fl_negotiation_answer(struct fl_session *s)
 	if (take_in_sites(s)) {
 		fl_say("out of memory for %u sites", s->shm->n_sites);
 		answer = FL_PHASE_QUIT;
-	} else if (s->refused_to_go || !can_go(s)) {
+	} else if (s->start.refused_to_go || !can_go(s)) {
 		answer = FL_PHASE_QUIT;
 	}
-	if (!s->asked) {		/* before the first events, and code of its own */
+	if (!s->start.asked) {		/* before the first events, and code of its own */
 		fl_overhead_end(s);
 		tell_prices(s);
 		fl_found_take(s);
 		fl_opening_go(s);
 	}
-	if (is_first && answer == FL_PHASE_GO && !s->is_waiting)
+	if (is_first && answer == FL_PHASE_GO && !s->start.is_waiting)
 		fl_trigger_look(s);
-	s->refused_to_go |= answer == FL_PHASE_QUIT;
-	s->asked = true;
+	s->start.refused_to_go |= answer == FL_PHASE_QUIT;
+	s->start.asked = true;
 	if (!s->go.wall_ns)
 		s->go = fl_instant_now();
 	/* (C) pairs with (D) in agent/agent.c */

@@ -345,10 +345,8 @@ void fl_overhead_end(struct fl_session *s)
 
 	if (c->pid > 0) {		/* the session may have reaped it */
 		waitpid(c->pid, &status, 0);
-		memcpy(s->view.overhead, c->out->probes, sizeof(c->out->probes));
-		s->jump = c->out->jump;
-		s->call_ps = c->out->call_ps;
-		s->sample_ns = c->out->sample_ns;
+		s->prices = *c->out;
+		memcpy(s->view.overhead, s->prices.probes, sizeof(s->prices.probes));
 	}
 	if (c->out && c->out != MAP_FAILED)
 		munmap(c->out, 4096);

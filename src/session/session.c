@@ -148,11 +148,11 @@ static void add_up_probes(const struct fl_session *s, struct fl_account *a)
 {
 	uint32_t entry = FL_NO_ROW;
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		bool is_refused = load_relaxed(&s->sites[i].refusal) != 0;
 		bool is_active = fl_session_refusal(s, i, &entry) == 0;
 
-		if (!s->selected[i])
+		if (!s->chosen.marks[i])
 			continue;
 		a->refused += is_refused;
 		a->active += is_active;
@@ -164,7 +164,7 @@ static void add_up_probes(const struct fl_session *s, struct fl_account *a)
 static void add_up(struct fl_session *s)
 {
 	uint32_t processes = load_relaxed(&s->shm->n_processes);
-	struct fl_account a = { .due = s->begun && !s->chose_nothing };
+	struct fl_account a = { .due = s->start.begun && !s->chosen.is_empty };
 	size_t n;
 	const struct fl_thread *t = fl_readers_threads(s, &n);
 
@@ -310,7 +310,7 @@ static void drain(struct fl_session *s)
  * was there. Time in which its thread was preempted is no time of an open call either. */
 static void take_open_calls(struct fl_session *s)
 {
-	uint64_t last = s->o->follow || !s->gone_tsc ? UINT64_MAX : s->gone_tsc;
+	uint64_t last = s->o->follow || !s->target.gone_tsc ? UINT64_MAX : s->target.gone_tsc;
 	uint32_t n = load_relaxed(&s->shared->n_open);
 
 	for (uint32_t i = 0; i < n && i < FL_MAX_OPEN; i++) {
@@ -346,21 +346,22 @@ static bool has_begun(const struct fl_session *s)
 	if (s->attached && fl_attach_has_failed(s))
 		return false;
 	if (s->is_spent)			/* that is said */
-		return s->begun;
-	if (!s->asked && s->attached)
+		return s->start.begun;
+	if (!s->start.asked && s->attached)
 		fl_say("process %d ended before it could be recorded", s->pid);
-	else if (!s->asked && WIFSIGNALED(s->status))
+	else if (!s->start.asked && WIFSIGNALED(s->target.status))
 		fl_say("%s was ended by signal %d (%s) before it could be recorded",
-		       s->o->argv[0], WTERMSIG(s->status), strsignal(WTERMSIG(s->status)));
-	else if (!s->asked && WEXITSTATUS(s->status) == LOADER_FAILED)
+		       s->o->argv[0], WTERMSIG(s->target.status),
+		       strsignal(WTERMSIG(s->target.status)));
+	else if (!s->start.asked && WEXITSTATUS(s->target.status) == LOADER_FAILED)
 		fl_say("%s could not be loaded, so nothing is recorded", s->o->argv[0]);
-	else if (!s->asked)
+	else if (!s->start.asked)
 		fl_say("%s ended without loading libflick.so: does it ignore LD_PRELOAD?",
 		       s->o->argv[0]);
-	else if (!s->begun && !s->o->follow)
+	else if (!s->start.begun && !s->o->follow)
 		fl_say("%s ended, and never became a program with probe sites; --follow "
 		       "records its children", s->o->argv[0]);
-	return s->begun;
+	return s->start.begun;
 }
 
 int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
@@ -398,7 +399,7 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 	add_up(s);
 	if (s->attached)
 		fl_attach_tell_refused(s);
-	if (s->refused_to_go || s->chose_nothing || !has_begun(s))
+	if (s->start.refused_to_go || s->chosen.is_empty || !has_begun(s))
 		return FL_EXIT_FAILED;
 	if (!s->feed_error) {
 		fl_session_make_results(s);
@@ -438,8 +439,8 @@ void fl_session_close(struct fl_session *s)
 	fl_found_close(s);
 	fl_lines_close(s);
 	fl_view_close(s);
-	free(s->selected);
-	free(s->answers);
+	free(s->chosen.marks);
+	free(s->chosen.answers);
 	fl_functions_close(&s->functions);
 	fl_attach_close(s->attached);
 	if (s->shm)

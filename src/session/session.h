@@ -192,15 +192,18 @@ struct fl_instant {
 	uint64_t wall_ns, cpu_ns;	/* CPU time of flick's own process */
 };
 
-/* A child that measures; all 0: there is none. */
+/* What is measured on this machine before the target starts (overhead.c). */
+struct fl_prices {
+	struct fl_overhead probes[2];
+	uint32_t jump;			/* to a second body, in FL_TICK_PARTS */
+	uint32_t call_ps;		/* the shortest call of a function, in picoseconds */
+	uint32_t sample_ns;		/* a sample of the program counter */
+};
+
+/* The child that measures; all 0: there is none. */
 struct fl_calibrator {
 	int pid;
-	struct fl_prices {
-		struct fl_overhead probes[2];
-		uint32_t jump;		/* to a second body, in FL_TICK_PARTS */
-		uint32_t call_ps;	/* the shortest call of a function, in picoseconds */
-		uint32_t sample_ns;	/* a sample of the program counter */
-	} *out;
+	struct fl_prices *out;
 };
 
 /* Events that are being opened; all 0: none are. */
@@ -222,69 +225,89 @@ struct fl_stay {
 	uint64_t end_ns;		/* since when it is to be left; 0: it is not */
 };
 
+/* What flick and the target have agreed on before it goes on (negotiation.c). */
+struct fl_start {
+	bool asked;			/* the target has spoken */
+	bool begun;			/* it was let go with probes to switch on */
+	bool is_waiting;		/* it was let go: what is asked for may come yet */
+	bool by_samples;		/* no probe can be had: samples alone tell */
+	bool refused_to_go;		/* the target was told QUIT */
+	int said_error;			/* of an agent, the last one told */
+};
+
+/* What of the target is wanted (negotiation.c, change.h). */
+struct fl_chosen {
+	unsigned char *marks;		/* index: probe id */
+	uint32_t n;			/* that were looked at */
+	unsigned char *answers;		/* index: function; of the selection, or not asked */
+	uint32_t n_answers;
+	bool is_empty;			/* of all that came, patterns took nothing, or nothing
+					 * that can have a probe */
+	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
+	uint32_t n_counted;		/* of n_entry_only, those counted beside others */
+	bool all_entry_only;		/* no others are wanted: the target was told QUIT */
+	bool has_points;		/* sites that are counted whatever it costs */
+};
+
+/* What became of the target's process, and what CPU time it took (target.c, cost.c). */
+struct fl_target_process {
+	int status;			/* of waitpid */
+	int watch_signal;		/* that ended what waits beside it; 0: none did */
+	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */
+	uint64_t begin_ns;		/* its CPU time when it was attached to */
+	uint64_t cpu_ns;		/* with the kernel's part; 0: not known */
+	uint64_t kernel_ns;		/* that part, as the kernel counts it; 0: not known */
+	uint64_t children_ns;		/* CPU time of those that it has waited for */
+	uint64_t watch_ns;		/* CPU time of what waits beside it */
+};
+
+/* The module whose code is looked at (view.c). */
+struct fl_viewed {
+	struct fl_module module;
+	const struct fl_shm_module *of;
+	bool is_there;
+};
+
 struct fl_session {
 	const struct fl_session_options *o;
 	struct fl_attached *attached;	/* the target ran before; NULL: it did not */
 	struct fl_stay stay;
 	struct fl_calibrator calibrator;
+	struct fl_prices prices;
 	struct fl_opening opening;
 	struct fl_launch launch;
+	int fd, pid;
 	struct fl_region *shm;
 	struct fl_shm_session *shared;	/* the session's own part of the region */
-	int fd, pid;
+	struct fl_shm_site *sites;	/* the region's, to write `wanted` */
+	const struct fl_glue_range *glue;	/* the region's; max_glue */
+	uint32_t max_glue;
+	struct fl_start start;
+	struct fl_chosen chosen;
+	struct fl_target_process target;
+	bool is_left;			/* the watcher has had enough: the target goes on */
 	struct fl_readers *readers;
 	struct fl_reader *reader;	/* of the first one, as `run` is */
+	int feed_error;
 	struct fl_store *store;
 	struct fl_trace *trace;		/* NULL: not kept */
 	struct fl_trigger *trigger;	/* which writes the trace; NULL: all of it is kept */
 	char *trigger_glob;		/* the trigger's functions */
 	struct fl_functions functions;
 	struct fl_view view;
+	struct fl_viewed code;
 	struct fl_run *run;
 	struct flick_rows results[FL_MAX_ANALYSES];
 	bool has_result[FL_MAX_ANALYSES], result_failed;
-	struct fl_shm_site *sites;	/* the region's, to write `wanted` */
-	const struct fl_glue_range *glue;	/* the region's; max_glue */
-	uint32_t max_glue;
-	unsigned char *selected;	/* index: probe id */
-	unsigned char *answers;		/* index: function; of the selection, or not asked */
-	uint32_t n_answers;
-	uint32_t n_selected;
-	bool asked;			/* the target has spoken */
-	bool begun;			/* it was let go with probes to switch on */
-	bool is_waiting;		/* it was let go: what is asked for may come yet */
-	bool chose_nothing;		/* of all that came, patterns took nothing, or nothing
-					 * that can have a probe */
-	bool by_samples;		/* no probe can be had: samples alone tell */
-	bool refused_to_go;		/* the target was told QUIT */
-	bool is_left;			/* the watcher has had enough: the target goes on */
-	uint32_t n_entry_only;		/* wanted functions that cannot be timed */
-	bool has_points;		/* sites that are counted whatever it costs */
-	uint32_t n_counted;		/* of n_entry_only, those counted beside others */
-	bool all_entry_only;		/* no others are wanted: the target was told QUIT */
-	int status;			/* of waitpid */
-	uint64_t watch_ns;		/* CPU time of what waits beside the target */
-	uint64_t target_begin_ns;	/* CPU time of the target when it was attached to */
+	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
 	uint64_t begun_ns;		/* when its probes were as wanted; 0: not attached */
-	uint64_t children_ns;		/* CPU time of those that the target has waited for */
-	uint64_t target_ns;		/* the target's CPU time, with the kernel's part; 0: not
-					 * known */
-	uint64_t target_kernel_ns;	/* that part, as the kernel counts it; 0: not known */
+	uint64_t end_tsc;		/* when the target was seen to have ended */
+	struct fl_instant go, drained;	/* it was first let go; all is read */
 	double cost;			/* percent of the program's CPU time; 0: unknown */
-	int watch_signal;		/* that ended what waits beside it; 0: none did */
-	uint64_t gone_ns, gone_tsc;	/* when it had ended; 0: it has not */
 	uint64_t look_ns;		/* when to look at flick's memory next */
 	bool is_spent;			/* flick's memory is more than was allowed */
-	int said_error;			/* of an agent, the last one told */
-	int feed_error;
-	uint64_t start_tsc, start_ns;	/* one moment on both clocks, before the target */
-	struct fl_module code;
-	const struct fl_shm_module *code_of;
-	bool has_code;
-	uint64_t end_tsc;		/* when the target was seen to have ended */
 	double rate;			/* that the windows came to, in [0, 1] */
 	uint64_t n_windows;
-	struct fl_instant go, drained;	/* it was first let go; all is read */
 	struct fl_originals *originals;	/* of the target's functions */
 	struct fl_sampler *sampler;	/* NULL: the system gives no samples */
 	struct fl_preempt *preempt;	/* NULL: nothing tells of it, or nobody asks */
@@ -297,7 +320,6 @@ struct fl_session {
 		uint64_t work, counts;	/* in the agent's work; where calls are counted */
 		uint64_t taken, taken_own;	/* samples, which may stand for several */
 	} pcs;
-	uint32_t jump, call_ps, sample_ns;	/* what the calibrator has measured of them */
 	char watched[256];		/* how much of them accesses or paths tell of; or "" */
 	struct fl_program_ran {		/* where processes are followed (bare.c) */
 		uint64_t probed, bare;	/* periods of its own time */

@@ -100,7 +100,7 @@ void fl_target_end(struct fl_session *s)
 	is_to_end = 1;
 	if (s->attached)
 		fl_attach_end(s);
-	else if (!s->gone_ns)
+	else if (!s->target.gone_ns)
 		kill(s->pid, SIGTERM);
 }
 
@@ -115,24 +115,25 @@ static uint64_t cpu_ns(const struct rusage *used)
 
 static void note_watch(struct fl_session *s, int status, const struct rusage *used)
 {
-	s->watch_ns += cpu_ns(used);
+	s->target.watch_ns += cpu_ns(used);
 	if (WIFSIGNALED(status))
-		s->watch_signal = WTERMSIG(status);
+		s->target.watch_signal = WTERMSIG(status);
 }
 
 /* The end on both clocks, at the first look that sees it: later looks see it again. */
 void fl_target_note_gone(struct fl_session *s)
 {
-	if (s->gone_ns)
+	if (s->target.gone_ns)
 		return;
-	s->gone_ns = fl_os_monotonic_ns();
-	s->gone_tsc = fl_arch_ticks();
+	s->target.gone_ns = fl_os_monotonic_ns();
+	s->target.gone_tsc = fl_arch_ticks();
 }
 
 /* Take all children that have ended. True: there is none left. */
 static bool reap(struct fl_session *s)
 {
 	siginfo_t end = { .si_pid = 0 };
+	struct fl_target_process *t = &s->target;
 	struct rusage used = { 0 };
 	int status, pid;
 
@@ -147,16 +148,16 @@ static bool reap(struct fl_session *s)
 		is_measuring = pid == s->calibrator.pid;
 		own_ns = fl_os_process_ns(pid);
 		if ((s->o->follow || pid == s->pid) && !is_watch && !is_measuring)
-			s->target_ns += own_ns;
+			t->cpu_ns += own_ns;
 		if (wait4(pid, &status, 0, &used) < 0)
 			break;
 		if (is_watch)
 			note_watch(s, status, &used);
 		if (pid == s->pid) {
-			s->children_ns = cpu_ns(&used) > own_ns ? cpu_ns(&used) - own_ns : 0;
-			s->target_kernel_ns = fl_ns(used.ru_stime.tv_sec,
-						    used.ru_stime.tv_usec * 1000);
-			s->status = status;
+			t->children_ns = cpu_ns(&used) > own_ns ? cpu_ns(&used) - own_ns : 0;
+			t->kernel_ns = fl_ns(used.ru_stime.tv_sec,
+					     used.ru_stime.tv_usec * 1000);
+			t->status = status;
 			fl_target_note_gone(s);
 			target_pid = 0;
 		}
@@ -178,12 +179,12 @@ bool fl_target_is_gone(struct fl_session *s)
 		return fl_attach_has_left(s);
 	if (s->o->follow)
 		return none_left || (is_to_end && fl_target_is_outlived(s));
-	return none_left || s->gone_ns || (kill(s->pid, 0) < 0 && errno == ESRCH);
+	return none_left || s->target.gone_ns || (kill(s->pid, 0) < 0 && errno == ESRCH);
 }
 
 bool fl_target_is_outlived(const struct fl_session *s)
 {
-	return s->gone_ns && fl_os_monotonic_ns() - s->gone_ns > GRACE_NS;
+	return s->target.gone_ns && fl_os_monotonic_ns() - s->target.gone_ns > GRACE_NS;
 }
 
 /* A caller that waits for the target's end shall find nothing of flick's in the target's memory

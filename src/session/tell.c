@@ -21,14 +21,15 @@ static void tell_end(const struct fl_session *s)
 {
 	const char *name = s->o->argv[0];
 
-	if (WIFSIGNALED(s->status))
-		fl_say("%s was ended by signal %d (%s)", name, WTERMSIG(s->status),
-		       strsignal(WTERMSIG(s->status)));
-	else if (WEXITSTATUS(s->status))
-		fl_say("%s exited with status %d", name, WEXITSTATUS(s->status));
-	if (s->watch_signal && !WIFSIGNALED(s->status))
+	if (WIFSIGNALED(s->target.status))
+		fl_say("%s was ended by signal %d (%s)", name, WTERMSIG(s->target.status),
+		       strsignal(WTERMSIG(s->target.status)));
+	else if (WEXITSTATUS(s->target.status))
+		fl_say("%s exited with status %d", name, WEXITSTATUS(s->target.status));
+	if (s->target.watch_signal && !WIFSIGNALED(s->target.status))
 		fl_say(FL_OS_OUTSIDE_NAME " was ended by signal %d (%s): functions that had "
-		       "been sampled stayed off", s->watch_signal, strsignal(s->watch_signal));
+		       "been sampled stayed off", s->target.watch_signal,
+		       strsignal(s->target.watch_signal));
 }
 
 /* ---- refused --------------------------------------------------------------------- */
@@ -36,7 +37,7 @@ static void tell_end(const struct fl_session *s)
 /* What the program has patched itself has a line of its own. */
 static int refusal_of(const struct fl_session *s, uint32_t i)
 {
-	int refusal = s->selected[i] ? s->sites[i].refusal : 0;
+	int refusal = s->chosen.marks[i] ? s->sites[i].refusal : 0;
 
 	return refusal == FLE_OVERWRITTEN ? 0 : refusal;
 }
@@ -49,10 +50,10 @@ static bool is_of_body(const struct fl_session *s, uint32_t i)
 
 static void tell_each_refusal(const struct fl_session *s)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		struct fl_shm_site site = fl_session_site(s, i);
 
-		if (s->selected[i] && site.refusal && !is_of_body(s, i))
+		if (s->chosen.marks[i] && site.refusal && !is_of_body(s, i))
 			fl_say("no probe at 0x%llx (%s of %s): %s",
 			       (unsigned long long)site.at, fl_kind_names[site.kind],
 			       fl_functions_name(&s->functions, s->functions.function_of[i]),
@@ -68,7 +69,7 @@ static void name_some(const struct fl_session *s, int refusal, char *out, size_t
 	unsigned n = 0;
 
 	*out = '\0';
-	for (uint32_t i = 0; i < s->n_selected && n <= SOME && at < room; i++) {
+	for (uint32_t i = 0; i < s->chosen.n && n <= SOME && at < room; i++) {
 		if (!fl_is_function(&s->functions.sites[i]) || refusal_of(s, i) != refusal)
 			continue;
 		at += (size_t)snprintf(out + at, room - at, "%s%s", n ? ", " : "", n == SOME ?
@@ -85,7 +86,7 @@ static void tell_bodies(const struct fl_session *s)
 	bool names = s->o->why;
 	char line[2048];
 
-	for (uint32_t i = 0; i < s->n_selected; i++)
+	for (uint32_t i = 0; i < s->chosen.n; i++)
 		if (refusal_of(s, i) && fl_is_function(&s->functions.sites[i]))
 			fl_refusals_add(&r, refusal_of(s, i));
 	names |= r.all <= FEW && fl_selection_has_patterns(s->o->selection);
@@ -110,7 +111,7 @@ static void tell_refusals(const struct fl_session *s)
 		tell_each_refusal(s);
 		return;
 	}
-	for (uint32_t i = 0; i < s->n_selected; i++)
+	for (uint32_t i = 0; i < s->chosen.n; i++)
 		if (refusal_of(s, i) && !is_of_body(s, i))
 			fl_refusals_add(&r, refusal_of(s, i));
 	if (r.all <= FEW)
@@ -209,7 +210,7 @@ static void tell_outside(const struct fl_session *s)
  * pattern could match before what no scan had named. */
 static void tell_unnamed(const struct fl_session *s)
 {
-	uint32_t met = load_relaxed(&s->shm->n_met), all = s->n_selected;
+	uint32_t met = load_relaxed(&s->shm->n_met), all = s->chosen.n;
 
 	if (met > FEW && met > all / 100)
 		fl_say("%u of %u probes were only found when they were first called, which "
@@ -295,12 +296,13 @@ static void tell_costly(const struct fl_session *s)
 static void tell_children(const struct fl_session *s)
 {
 	enum { LEAST_NS = 50000000 };
+	const struct fl_target_process *t = &s->target;
 
-	if (s->o->follow || s->children_ns < LEAST_NS || s->children_ns < s->target_ns)
+	if (s->o->follow || t->children_ns < LEAST_NS || t->children_ns < t->cpu_ns)
 		return;
 	fl_say("%s's children took %.2f s of CPU time, itself %.2f: they are not recorded; "
-	       "--follow records them", s->o->argv[0], (double)s->children_ns / 1e9,
-	       (double)s->target_ns / 1e9);
+	       "--follow records them", s->o->argv[0], (double)t->children_ns / 1e9,
+	       (double)t->cpu_ns / 1e9);
 }
 
 void fl_session_tell(struct fl_session *s)

@@ -176,7 +176,7 @@ struct firing {
 
 static bool may_fire(struct fl_session *s, uint32_t i)
 {
-	return s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
+	return s->chosen.marks[i] && s->functions.sites[i].kind == FL_ENTRY &&
 	       fl_negotiation_takes(s, s->trigger->of, i);
 }
 
@@ -184,7 +184,7 @@ static struct firing find_firing(struct fl_session *s)
 {
 	struct firing f = { 0 };
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		int refusal = load_relaxed(&s->sites[i].refusal);
 		bool is_refused = refusal && refusal != FLE_OVERWRITTEN;
 
@@ -215,17 +215,17 @@ static bool is_module_missing(const struct fl_session *s)
  * they are. */
 static bool may_come(const struct fl_session *s)
 {
-	return s->o->wait || !s->n_selected || is_module_missing(s);
+	return s->o->wait || !s->chosen.n || is_module_missing(s);
 }
 
 /* tail: what may be done, or that nothing is. */
 static void say_nobody_fires(struct fl_session *s, const char *yet, const char *tail)
 {
-	const char **names = calloc(s->n_selected + 1, sizeof(*names)), *near = NULL;
+	const char **names = calloc(s->chosen.n + 1, sizeof(*names)), *near = NULL;
 	size_t n = 0;
 
-	for (uint32_t i = 0; names && i < s->n_selected; i++)
-		if (s->selected[i] && s->functions.sites[i].kind == FL_ENTRY)
+	for (uint32_t i = 0; names && i < s->chosen.n; i++)
+		if (s->chosen.marks[i] && s->functions.sites[i].kind == FL_ENTRY)
 			names[n++] = fl_functions_name(&s->functions,
 						       s->functions.function_of[i]);
 	near = names ? fl_nearest(s->trigger_glob, names, n) : NULL;
@@ -292,7 +292,7 @@ static int mark_functions_of(struct fl_trigger *t)
 
 	if (fl_array_extend(&t->marks, &t->n_marks, s->functions.n, sizeof(*t->marks)))
 		return -ENOMEM;
-	for (; t->n_sites < s->n_selected; t->n_sites++) {
+	for (; t->n_sites < s->chosen.n; t->n_sites++) {
 		uint32_t i = t->n_sites;
 
 		if (may_fire(s, i))

@@ -43,9 +43,9 @@ static bool symbol_at(const void *owner, uint64_t at, uint64_t *lo, uint64_t *hi
 
 void fl_view_close(struct fl_session *s)
 {
-	if (s->has_code)
-		fl_obj_unlay(&s->code);
-	s->has_code = false;
+	if (s->code.is_there)
+		fl_obj_unlay(&s->code.module);
+	s->code.is_there = false;
 }
 
 /* The file of one module at a time is kept open. */
@@ -53,15 +53,17 @@ static const unsigned char *code_at(const void *owner, uint64_t at, size_t n)
 {
 	struct fl_session *s = (struct fl_session *)owner;
 	const struct fl_shm_module *m = fl_session_module_at(s, at);
+	struct fl_viewed *c = &s->code;
 
 	if (!m)
 		return NULL;
-	if (s->code_of != m) {
+	if (c->of != m) {
 		fl_view_close(s);
-		s->code_of = m;
-		s->has_code = !fl_obj_copy(&s->code, m->path, FL_OBJ_ALL);
+		c->of = m;
+		c->is_there = !fl_obj_copy(&c->module, m->path, FL_OBJ_ALL);
 	}
-	return s->has_code ? fl_obj_bytes(&s->code, s->code.bias + (at - m->base), n) : NULL;
+	return c->is_there ? fl_obj_bytes(&c->module, c->module.bias + (at - m->base), n) :
+			     NULL;
 }
 
 /* What the target says of a place: addresses are those in the file of the module. NULL: the

@@ -30,8 +30,8 @@ static unsigned char *find_watched(const struct fl_session *s)
 {
 	unsigned char *is = calloc(s->functions.n + 1, 1);
 
-	for (uint32_t i = 0; is && i < s->n_selected; i++)
-		if (s->selected[i] && fl_is_function(&s->functions.sites[i]))
+	for (uint32_t i = 0; is && i < s->chosen.n; i++)
+		if (s->chosen.marks[i] && fl_is_function(&s->functions.sites[i]))
 			is[s->functions.function_of[i]] =
 				s->sites[i].refusal ? REFUSED : WATCHED;
 	return is;

@@ -215,7 +215,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	named = (struct fl_named){ 0 };
 	s.functions.function_of = function_of;
 	s.functions.sites = sites;
-	s.n_selected = SITES;
+	s.chosen.n = SITES;
 	to = open_memstream(&said, &room);
 	fl_ctl_feed(&s, (const char *)data, n, to);
 	fclose(to);

@@ -49,7 +49,7 @@ static void bring(uint32_t functions)
 		s.sites[i].kind = i % 2 ? FL_EXIT : FL_ENTRY;
 		s.sites[i].wanted = i / 2 == OTHER ? 0 : FL_WANTED;
 	}
-	s.shm->n_sites = s.n_selected = 2 * functions;
+	s.shm->n_sites = s.chosen.n = 2 * functions;
 	assert_int_equal(fl_functions_extend(&s.functions), 0);
 	s.view.sites = s.functions.sites;
 	s.view.function_of = s.functions.function_of;
@@ -66,7 +66,7 @@ static int set_up(void **state)
 	(void)state;
 	o = (struct fl_session_options){ .action = FL_ACT_SAMPLE, .budget = 0.02,
 					 .samples = 10, .epoch_ms = 10, .n_analyses = 1 };
-	s = (struct fl_session){ .o = &o, .pid = getpid(), .begun = true };
+	s = (struct fl_session){ .o = &o, .pid = getpid(), .start.begun = true };
 	if (fl_shm_create(&region, &s.shm, &s.fd) || fl_functions_open(&s.functions, s.shm) ||
 	    fl_use_open(&o.analyses[0], "latency", why))
 		return -1;
@@ -312,7 +312,7 @@ static void what_counting_took_is_taken_out(void **unused)
 static void calls_take_time_as_well_as_counts(void **unused)
 {
 	(void)unused;
-	s.call_ps = 1500;
+	s.prices.call_ps = 1500;
 	make_seldom();
 	count(HOT, 5000000, 1);
 	windows(100, 10000000, 1000000000);
@@ -693,7 +693,7 @@ static void what_no_window_saw_is_added(void **unused)
 	(void)unused;
 	make_seldom();
 	seldom->closed_ns = 1000000000;
-	s.gone_ns = 1100000000;
+	s.target.gone_ns = 1100000000;
 	between(at_last(HOT, "calls") - MANY, rate / 10 / 20, rate / 9);
 	assert_int_equal(at_last(COLD, "calls"), 10);
 }
@@ -786,7 +786,7 @@ static void of_a_process_tree_nobody_knows_how_long_it_was_off(void **unused)
 	o.follow = true;
 	make_seldom();
 	seldom->closed_ns = 1000000000;
-	s.gone_ns = 1100000000;
+	s.target.gone_ns = 1100000000;
 	assert_int_equal(at_last(HOT, "calls"), MANY + ABOUT);
 }
 

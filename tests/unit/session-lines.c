@@ -82,7 +82,7 @@ static int begin(void **state)
 static void open_run(struct fl_session *s, uint32_t n)
 {
 	*s = (struct fl_session){
-		.n_selected = n, .selected = selected,
+		.chosen = { .n = n, .marks = selected },
 		.functions = { .modules = &module, .n_modules = 1, .all = functions, .n = n,
 			       .function_of = function_of },
 	};

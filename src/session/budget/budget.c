@@ -413,7 +413,7 @@ static void slow_samples(struct fl_budget *b)
 {
 	enum { PART = 4, MOST_PERIODS = 64 };
 	struct fl_session *s = b->s;
-	double part = (double)s->sample_ns / (double)fl_sampler_period_ns();
+	double part = (double)s->prices.sample_ns / (double)fl_sampler_period_ns();
 	uint64_t enough = enough_samples(s->o->budget, part);
 	double periods = least(ceil(part * PART / s->o->budget), MOST_PERIODS);
 	uint64_t starts = s->sampler ? fl_sampler_starts(s->sampler) : 0;
@@ -438,7 +438,7 @@ static void begin(struct fl_budget *b)
 {
 	b->look = look_now(b);
 	b->begun_ns = b->look.ns;
-	b->price.call_ns = b->s->call_ps / 1e3;
+	b->price.call_ns = b->s->prices.call_ps / 1e3;
 	b->pc_own = b->pc_all = 0;
 }
 
@@ -447,7 +447,7 @@ void fl_budget_turn(struct fl_session *s)
 	struct fl_budget *b = s->budget;
 	struct moment now;
 
-	if (!b || !s->begun || b->is_off)
+	if (!b || !s->start.begun || b->is_off)
 		return;
 	if (!b->look.ns)
 		begin(b);
@@ -616,7 +616,7 @@ int fl_budget_end(struct fl_session *s)
 	fl_budget_estimate(b, &now, NO_MORE);
 	for (uint32_t f = 0; !err && f < b->n; f++) {
 		if (b->sides[f].is_seldom)
-			fl_budget_add_unseen(b, f, (double)s->gone_ns -
+			fl_budget_add_unseen(b, f, (double)s->target.gone_ns -
 				(double)load_relaxed(&s->shared->seldom.closed_ns));
 		if (b->sides[f].counted)
 			err = fl_run_estimate(s->run, b->sides[f].function,

@@ -120,8 +120,8 @@ int fl_budget_take_entries(struct fl_budget *b)
 {
 	const struct fl_session *s = b->s;
 
-	if (s->n_selected > b->room_entries) {
-		uint32_t room = s->n_selected + s->n_selected / 2;
+	if (s->chosen.n > b->room_entries) {
+		uint32_t room = s->chosen.n + s->chosen.n / 2;
 		uint32_t *grown = realloc(b->entries, room * sizeof(*grown));
 
 		if (!grown)
@@ -129,7 +129,7 @@ int fl_budget_take_entries(struct fl_budget *b)
 		b->entries = grown;
 		b->room_entries = room;
 	}
-	for (; b->n_taken < s->n_selected && b->n_taken < b->max_sites; b->n_taken++)
+	for (; b->n_taken < s->chosen.n && b->n_taken < b->max_sites; b->n_taken++)
 		if (is_entry(s, b->n_taken))
 			count_entry(b, b->n_taken);
 	return 0;

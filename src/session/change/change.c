@@ -109,7 +109,7 @@ const char *fl_change_never(const struct fl_session *s)
 		return "what is made of a trace later would not know of changes (--trace)";
 	if (s->o->rate)
 		return "what --rate records cannot be changed while it does";
-	if (s->attached ? fl_attach_is_unwatched(s) : s->watch_signal != 0)
+	if (s->attached ? fl_attach_is_unwatched(s) : s->target.watch_signal != 0)
 		return "what waits for flick beside the program (flick-watch) was killed: "
 		       "nothing can be changed any more";
 	if (fl_watched_is_asked(s))
@@ -124,11 +124,11 @@ enum fl_stage fl_change_now(const struct fl_session *s, uint32_t i)
 {
 	const struct fl_changes *c = s->change;
 
-	if (i >= s->n_selected || load_relaxed(&s->sites[i].refusal))
+	if (i >= s->chosen.n || load_relaxed(&s->sites[i].refusal))
 		return FL_STAGE_OFF;
 	if (c && i < c->max && c->now[i])
 		return c->now[i];
-	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
+	return s->chosen.marks[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
 /* What the recording's own session wants. */
@@ -140,7 +140,7 @@ static enum fl_stage own_stage(const struct fl_session *s, uint32_t i)
 		return FL_STAGE_OFF;
 	if (i < c->max && c->own[i])
 		return c->own[i];
-	return s->selected[i] ? FL_STAGE_ON : FL_STAGE_OFF;
+	return s->chosen.marks[i] ? FL_STAGE_ON : FL_STAGE_OFF;
 }
 
 /* What any session wants, with what is staged if that is asked for. ON goes before COUNT,
@@ -174,7 +174,7 @@ bool fl_change_is_off(const struct fl_session *s, uint32_t i)
 
 bool fl_change_is_on(const struct fl_session *s, uint32_t function)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++)
+	for (uint32_t i = 0; i < s->chosen.n; i++)
 		if (s->functions.function_of[i] == function &&
 		    fl_change_now(s, i) != FL_STAGE_OFF)
 			return true;
@@ -196,7 +196,7 @@ static int begin(struct fl_session *s, const void *by, char why[FL_WHY])
 
 	if (never)
 		return say_why(why, never);
-	if (!s->begun)
+	if (!s->start.begun)
 		return say_why(why, "the program has no probes yet");
 	if (c->is.state == FL_CHANGE_ASKED)
 		return say_why(why, "a change is being made just now");
@@ -273,7 +273,7 @@ static uint32_t stage_matching(struct fl_session *s, enum fl_stage stage,
 {
 	uint32_t n = 0, last = UINT32_MAX;
 
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		uint32_t before = sum->sites;
 
 		if (!fl_negotiation_may_want(s, i) || !fl_negotiation_takes(s, of, i))
@@ -325,7 +325,7 @@ int fl_change_stage_marked(struct fl_session *s, const void *by, enum fl_stage s
 	*sum = (struct fl_change_sum){ 0 };
 	if (begin(s, by, why) || check_stage(s, stage, why))
 		return -1;
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		uint32_t f = s->functions.function_of[i], before = sum->sites;
 
 		if (!marks[f] || !fl_negotiation_may_want(s, i))
@@ -347,7 +347,7 @@ int fl_change_stage_site(struct fl_session *s, const void *by, enum fl_stage sta
 	*sum = (struct fl_change_sum){ 0 };
 	if (begin(s, by, why) || check_stage(s, stage, why))
 		return -1;
-	if (site >= s->n_selected || !fl_negotiation_may_want(s, site))
+	if (site >= s->chosen.n || !fl_negotiation_may_want(s, site))
 		return say_why(why, "there is no such site that this recording can use");
 	stage_site(s, site, stage, sum);
 	sum->functions = sum->sites != 0;
@@ -363,7 +363,7 @@ struct fl_change_sum fl_change_diff(const struct fl_session *s,
 	struct fl_change_sum sum = { 0 };
 	uint32_t last = UINT32_MAX;
 
-	for (uint32_t i = 0; c && i < s->n_selected && i < c->max; i++) {
+	for (uint32_t i = 0; c && i < s->chosen.n && i < c->max; i++) {
 		if (!c->staged[i])
 			continue;
 		sum.sites++;
@@ -405,7 +405,7 @@ static void say_if_seldom(struct fl_session *s, uint32_t i)
 static void ask(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
-	uint32_t n = s->n_selected < c->max ? s->n_selected : c->max;
+	uint32_t n = s->chosen.n < c->max ? s->chosen.n : c->max;
 
 	for (uint32_t i = 0; i < n; i++) {
 		enum fl_stage to = any_stage(s, i);
@@ -441,7 +441,7 @@ int fl_change_commit(struct fl_session *s, const void *by, char why[FL_WHY])
 static void take_in(struct fl_session *s, uint32_t i)
 {
 	s->change->own[i] = (uint8_t)own_stage(s, i);
-	s->selected[i] = 1;
+	s->chosen.marks[i] = 1;
 	if (s->functions.sites[i].wanted)
 		return;
 	s->functions.sites[i].wanted = FL_WANTED;
@@ -454,7 +454,7 @@ static bool *switched_functions(const struct fl_session *s)
 	const struct fl_changes *c = s->change;
 	bool *of = calloc(s->functions.n + 1, sizeof(*of));
 
-	for (uint32_t i = 0; of && i < s->n_selected && i < c->max; i++)
+	for (uint32_t i = 0; of && i < s->chosen.n && i < c->max; i++)
 		of[s->functions.function_of[i]] |= c->switched[i];
 	return of;
 }
@@ -511,7 +511,7 @@ static void forget_calls(struct fl_session *s)
 		s->feed_error = -ENOMEM;
 		return;
 	}
-	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)
+	for (uint32_t i = 0; i < s->chosen.n && i < s->change->max; i++)
 		if (s->change->asked[i] == FL_STAGE_OFF)
 			of[s->functions.function_of[i]] = 1;
 	fl_readers_forget(s, load_relaxed(&box->passed), of, s->functions.n);
@@ -522,7 +522,7 @@ static void take_staged(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
-	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++)
+	for (uint32_t i = 0; i < s->chosen.n && i < c->max; i++)
 		if (c->staged[i])
 			c->own[i] = c->staged[i];
 	for (uint32_t k = 0; k < c->n_patterns; k++)
@@ -537,7 +537,7 @@ static void take_made(struct fl_session *s)
 
 	fl_readers_hold(s->readers);
 	forget_calls(s);
-	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
+	for (uint32_t i = 0; i < s->chosen.n && i < c->max; i++) {
 		if (!c->asked[i])
 			continue;
 		if ((c->asked[i] == FL_STAGE_OFF) != (fl_change_now(s, i) == FL_STAGE_OFF))
@@ -557,7 +557,7 @@ static void take_refused(struct fl_session *s)
 {
 	struct fl_changes *c = s->change;
 
-	for (uint32_t i = 0; i < s->n_selected && i < c->max; i++) {
+	for (uint32_t i = 0; i < s->chosen.n && i < c->max; i++) {
 		if (!c->asked[i] || !load_relaxed(&s->sites[i].refusal))
 			continue;
 		c->staged[i] = FL_STAGE_NONE;
@@ -572,7 +572,7 @@ static void take_refused(struct fl_session *s)
 /* The session gets the sites that it matches, if they can be had. */
 static void want_matching(struct fl_session *s, struct fl_named *d)
 {
-	for (uint32_t i = 0; i < s->n_selected && i < s->change->max; i++)
+	for (uint32_t i = 0; i < s->chosen.n && i < s->change->max; i++)
 		if (load_relaxed(&s->sites[i].state) != FL_SITE_OTHERS &&
 		    !load_relaxed(&s->sites[i].refusal))
 			fl_named_take(d, s, i);
@@ -611,10 +611,10 @@ void fl_change_found(struct fl_session *s, uint32_t i)
 {
 	struct fl_changes *c = s->change;
 
-	if (!c || i >= c->max || !fl_beside_found(&c->names, s, i) || s->selected[i])
+	if (!c || i >= c->max || !fl_beside_found(&c->names, s, i) || s->chosen.marks[i])
 		return;
 	c->own[i] = FL_STAGE_OFF;
-	s->selected[i] = 1;
+	s->chosen.marks[i] = 1;
 }
 
 void fl_change_end_session(struct fl_session *s, const void *by)

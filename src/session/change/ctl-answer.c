@@ -215,7 +215,7 @@ static void count_session(void *n, const struct fl_named *d)
 
 static bool is_at_work(struct fl_session *s)
 {
-	return s->attached ? fl_attach_has_begun(s) : s->begun;
+	return s->attached ? fl_attach_has_begun(s) : s->start.begun;
 }
 
 static void tell_status(struct fl_ctl *c, struct fl_ctl_client *k)

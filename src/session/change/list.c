@@ -47,7 +47,7 @@ static struct standing *gather_standings(struct fl_session *s, struct fl_selecti
 {
 	struct standing *all = calloc(s->functions.n + 1, sizeof(*all));
 
-	for (uint32_t i = 0; all && i < s->n_selected; i++)
+	for (uint32_t i = 0; all && i < s->chosen.n; i++)
 		if (fl_negotiation_may_want(s, i) &&
 		    load_relaxed(&s->sites[i].state) != FL_SITE_OTHERS &&
 		    (!of || fl_negotiation_takes(s, of, i)))

@@ -285,7 +285,7 @@ static int tell_estimates(struct fl_named_seen *d)
 	struct fl_sum *now = look_at_budget(s, &n);
 	int err = now ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; !err && i < s->n_selected; i++) {
+	for (uint32_t i = 0; !err && i < s->chosen.n; i++) {
 		uint32_t f = s->functions.function_of[i];
 		struct fl_sum was = f < d->n_before ? d->before[f] : (struct fl_sum){ 0 };
 

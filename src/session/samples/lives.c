@@ -52,7 +52,8 @@ static void add_bare(struct fl_lives *l, const struct fl_region *shm)
 
 int fl_lives_open(struct fl_lives *l, struct fl_session *s)
 {
-	uint64_t end = s->gone_ns && !s->o->follow ? s->gone_ns : fl_os_monotonic_ns();
+	uint64_t end = s->target.gone_ns && !s->o->follow ? s->target.gone_ns :
+		       fl_os_monotonic_ns();
 	const struct fl_thread *t = fl_readers_threads(s, &l->n_threads);
 
 	l->callers = calloc(s->functions.n + 1, sizeof(*l->callers));

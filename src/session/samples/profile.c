@@ -202,10 +202,10 @@ static int gather_selves(struct fl_profile *p)
  * nothing is known. */
 static void find_probed(const struct fl_session *s, bool *probed, uint32_t n)
 {
-	for (uint32_t i = 0; i < s->n_selected; i++) {
+	for (uint32_t i = 0; i < s->chosen.n; i++) {
 		uint32_t f = s->functions.function_of[i];
 
-		if (f < n && s->selected[i] && s->functions.sites[i].kind == FL_ENTRY &&
+		if (f < n && s->chosen.marks[i] && s->functions.sites[i].kind == FL_ENTRY &&
 		    !load_relaxed(&s->sites[i].refusal))
 			probed[f] = true;
 	}
@@ -234,7 +234,7 @@ static int add_rows(struct flick_rows *r, const struct fl_profile *p)
 		uint64_t *row = cells + r->n_rows * r->n_columns;
 
 		if (has[f] || !(fl_profile_of(&p->self, f) ||
-				(p->s->by_samples && fl_profile_of(&p->calls, f))))
+				(p->s->start.by_samples && fl_profile_of(&p->calls, f))))
 			continue;
 		for (size_t c = 0; c < r->n_columns; c++)
 			row[c] = FLICK_NONE;
