@@ -101,12 +101,15 @@ if [ "$(nproc)" -gt 1 ]; then
 	on_other="taskset -c 1"
 fi
 
-# The analyses in the thread that is analysed, compiled as flick's are.
+# The analyses in the thread that is analysed, compiled as flick's are, if any source is newer.
 inline=$out/inline.so
 build_inline() {
+	[ ! -e "$inline" ] || [ -n "$(find "$top/src" "$top/include" "$top/bench/analysis" \
+		"$top/config.mk" -type f -newer "$inline" | head -n 1)" ] || return 0
 	# shellcheck disable=SC2046
 	gcc -std=gnu11 -D_GNU_SOURCE -O2 $(sed -n 's/^STORES = //p' "$top/config.mk") \
 		-fPIC -fvisibility=hidden -shared \
 		-I"$top/src" -I"$top/include" "$top/bench/analysis/inline.c" \
-		"$top"/src/analysis/*.c "$top"/src/base/*.c -lm -ldl -o "$inline"
+		"$top"/src/analysis/*.c "$top"/src/base/*.c -lm -ldl -o "$inline.$$" &&
+		mv "$inline.$$" "$inline"
 }
