@@ -35,11 +35,14 @@ for program in attach-spins attach-spins-plain; do
 		sql "select name from $(rows latency) where name like '%unknown%' and self_ns > 0" \
 			>"$work/got"
 		[ -s "$work/got" ] && fail "$label samples have no name: $(cat "$work/got")"
-		# It runs all the time, one thread at a time; ticks are 10 ms.
+		# It runs all the time, one thread at a time; ticks are 10 ms. Beside other work it
+		# has less of the CPU, and more of that is had while flick comes.
 		n=$(value pc_samples)
 		most=$(((after - before) * 10 * 115 / 100 + 50))
-		[ "$n" -gt 300 ] && [ "$n" -lt $most ] ||
-			fail "$label $n samples, where CPU time has at most $most"
+		least=$(((after - before) * 10 / 2))
+		[ $least -lt 300 ] || least=300
+		[ "$n" -gt $least ] && [ "$n" -lt $most ] ||
+			fail "$label $n samples, where CPU time has $least to $most"
 		grep -q '^cost: [0-9]' "$err" || fail "$label $(grep cost "$err")"
 		[ "$(value preempted)" = out ] || fail "$label nothing tells of switches"
 		is_as_it_was
