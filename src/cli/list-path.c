@@ -14,6 +14,7 @@
 struct printer {
 	const struct fl_module *m;
 	struct fl_symbols *symbols;
+	struct fl_insn_texts *insns;
 	const struct fl_shape *shape;
 	const char *file;		/* of the last source line */
 	int line;
@@ -35,9 +36,12 @@ static void print_line_of(struct printer *p, uint64_t at)
 /* NULL: the path has ended; `to` is where the thread went on, 0: out of the function. */
 static void print_step(void *arg, const struct fl_shape_step *step, uintptr_t to)
 {
-	enum { WIDTH = 3 * 8 };
+	enum { BYTES = 3 * 8, TEXT = 34 };	/* columns, more where these have no room */
 	struct printer *p = arg;
+	const uint64_t at = step ? step->at - p->m->bias : 0;
+	const unsigned char *bytes;
 	int used = 0;
+	char *text;
 
 	if (!step && to)
 		printf("-> 0x%" PRIx64 "\n", to - p->m->bias);
@@ -45,11 +49,16 @@ static void print_step(void *arg, const struct fl_shape_step *step, uintptr_t to
 		puts("-> out");
 	if (!step || !step->len)	/* where it is left is no instruction of it */
 		return;
-	printf("0x%08" PRIx64 "  ", step->at - p->m->bias);
-	for (const unsigned char *b = fl_shape_bytes(p->shape, step); used < step->len; used++)
-		printf("%02x ", b[used]);
-	printf("%*s", used < 8 ? WIDTH - 3 * used : 0, "");
-	print_line_of(p, step->at - p->m->bias);
+	bytes = fl_shape_bytes(p->shape, step);
+	text = fl_insn_text(p->insns, p->m->file.eh->e_machine, bytes, step->len, at);
+	printf("0x%08" PRIx64 "  ", at);
+	for (; used < step->len; used++)
+		printf("%02x ", bytes[used]);
+	printf("%*s", used < 8 ? BYTES - 3 * used : 0, "");
+	if (text && *text)
+		printf("%-*s", TEXT, text);
+	free(text);
+	print_line_of(p, at);
 	putchar('\n');
 }
 
@@ -101,10 +110,16 @@ int fl_list_path(struct fl_symbols *symbols, const char *path, uint64_t function
 
 	if (err)
 		return err;
+	p.insns = fl_insn_texts_open();
+	if (!p.insns) {
+		fl_obj_unlay(&m);
+		return -ENOMEM;
+	}
 	err = fl_outline_open(&o, &m);
 	if (!err)
 		err = print_path(&p, &o, m.bias + function, number);
 	fl_outline_close(&o);
+	fl_insn_texts_close(p.insns);
 	fl_obj_unlay(&m);
 	return err;
 }

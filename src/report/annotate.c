@@ -11,7 +11,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "report/insn-text.h"
 #include "report/schema.h"
 #include "report/source-text.h"
 #include "report/table.h"
@@ -74,7 +73,9 @@ static const char *read_insn(struct annotated *a, const struct sampled_place *p)
 {
 	if (!a->insns)
 		a->insns = fl_insn_texts_open();
-	return a->insns ? fl_store_own(a->store, fl_insn_text(a->insns, p->path, p->at)) : NULL;
+	if (!a->insns)
+		return NULL;
+	return fl_store_own(a->store, fl_insn_text_in(a->insns, p->path, p->at));
 }
 
 /* The text of a place: its line's, or else its instruction. NULL: no memory. */

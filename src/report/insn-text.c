@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "obj/obj.h"
-#include "report/insn-text.h"
+#include "report/table.h"
 
 /* Its structures are those of the headers in this version alone. */
 #define TEXT_OF(number) #number
@@ -25,10 +25,11 @@ struct fl_insn_texts {
 	typeof(cs_disasm) *disassemble;
 	typeof(cs_free) *free;
 	typeof(cs_close) *close;
+	unsigned machine;		/* that `handle` is for; EM_NONE: for none yet */
+	csh handle;			/* 0: that processor is not known */
 	char *path;			/* of the file that was asked for last; NULL: of none */
 	int fd;				/* -1: it is no ELF file */
 	struct fl_headers headers;
-	csh handle;			/* 0: for no processor that is known */
 };
 
 struct fl_insn_texts *fl_insn_texts_open(void)
@@ -49,11 +50,15 @@ struct fl_insn_texts *fl_insn_texts_open(void)
 	return t;
 }
 
-static void leave_file(struct fl_insn_texts *t)
+static void leave_machine(struct fl_insn_texts *t)
 {
 	if (t->handle)
 		t->close(&t->handle);
 	t->handle = 0;
+}
+
+static void leave_file(struct fl_insn_texts *t)
+{
 	if (t->fd >= 0)
 		close(t->fd);
 	t->fd = -1;
@@ -66,20 +71,44 @@ void fl_insn_texts_close(struct fl_insn_texts *t)
 	if (!t)
 		return;
 	leave_file(t);
+	leave_machine(t);
 	if (t->library)
 		dlclose(t->library);
 	free(t);
 }
 
-static void open_handle(struct fl_insn_texts *t)
+static void use_machine(struct fl_insn_texts *t, unsigned machine)
 {
-	const bool is_x86 = t->headers.eh.e_machine == EM_X86_64;
+	const bool is_x86 = machine == EM_X86_64;
 
-	if (t->open(is_x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, is_x86 ? CS_MODE_64 : CS_MODE_ARM,
+	if (t->machine == machine)
+		return;
+	leave_machine(t);
+	t->machine = machine;
+	if ((!is_x86 && machine != EM_AARCH64) ||
+	    t->open(is_x86 ? CS_ARCH_X86 : CS_ARCH_ARM64, is_x86 ? CS_MODE_64 : CS_MODE_ARM,
 		    &t->handle))
 		t->handle = 0;
 	else if (is_x86)
 		t->option(t->handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+}
+
+char *fl_insn_text(struct fl_insn_texts *t, unsigned machine, const unsigned char *bytes,
+		   size_t n, uint64_t at)
+{
+	cs_insn *insn;
+	char *text = NULL;
+
+	if (!t->library)
+		return strdup("");
+	use_machine(t, machine);
+	if (!t->handle || !t->disassemble(t->handle, bytes, n, at, 1, &insn))
+		return strdup("");
+	if (asprintf(&text, "%s%s%s", insn->mnemonic, *insn->op_str ? " " : "",
+		     insn->op_str) < 0)
+		text = NULL;
+	t->free(insn, 1);
+	return text;
 }
 
 /* 0 or -ENOMEM. */
@@ -92,31 +121,20 @@ static int use_file(struct fl_insn_texts *t, const char *path)
 	if (!t->path)
 		return -ENOMEM;
 	t->fd = fl_headers_open(&t->headers, path);
-	if (t->fd >= 0)
-		open_handle(t);
 	return 0;
 }
 
-char *fl_insn_text(struct fl_insn_texts *t, const char *path, uint64_t at)
+char *fl_insn_text_in(struct fl_insn_texts *t, const char *path, uint64_t at)
 {
 	unsigned char bytes[16];	/* as long as any */
 	uint64_t offset, left;
-	cs_insn *insn;
-	char *text = NULL;
 
-	if (!t->library)
-		return strdup("");
 	if (use_file(t, path))
 		return NULL;
-	if (!t->handle || !fl_headers_offset(&t->headers, at, &offset, &left))
+	if (t->fd < 0 || !fl_headers_offset(&t->headers, at, &offset, &left))
 		return strdup("");
 	left = left < sizeof(bytes) ? left : sizeof(bytes);
-	if (!fl_headers_read(t->fd, bytes, offset, left) ||
-	    !t->disassemble(t->handle, bytes, left, at, 1, &insn))
+	if (!fl_headers_read(t->fd, bytes, offset, left))
 		return strdup("");
-	if (asprintf(&text, "%s%s%s", insn->mnemonic, *insn->op_str ? " " : "",
-		     insn->op_str) < 0)
-		text = NULL;
-	t->free(insn, 1);
-	return text;
+	return fl_insn_text(t, t->headers.eh.e_machine, bytes, left, at);
 }

@@ -339,6 +339,15 @@ void fl_modules_free(struct fl_modules *);	/* NULL is fine */
 /* Add columns with the modules: `module`, `caller_module`. The sheet owns the modules from
  * now on. False: no memory. */
 bool fl_sheet_add_modules(struct fl_sheet *, struct fl_modules *);
+/* Instructions as assemblers write them (insn-text.c). One thread at a time. */
+struct fl_insn_texts;
+struct fl_insn_texts *fl_insn_texts_open(void);	/* NULL: no memory */
+void fl_insn_texts_close(struct fl_insn_texts *);	/* NULL is fine */
+/* The instruction that `n` bytes are, or begin with, to be freed; "" where it is none that is
+ * known, or there is no libcapstone. machine: of an ELF file. at: its own address, by which
+ * those are told that it leads to. NULL: no memory. */
+char *fl_insn_text(struct fl_insn_texts *, unsigned machine, const unsigned char *bytes,
+		   size_t n, uint64_t at);
 /* Rows of result `places`, of addresses, become rows of source lines with their text, as files
  * have them now. 0 or -1 with `why` filled. */
 struct fl_annotated {

@@ -76,6 +76,8 @@ const char *const *fl_modules_texts(const struct fl_modules *);
 /* Write a cell for another program: a number in digits, a text by put_text(). */
 void fl_sheet_put_cell(FILE *, const struct fl_sheet *, size_t column, size_t row,
 		       void (*put_text)(FILE *, const char *), const char *unknown);
+/* fl_insn_text() of an ELF address of a file. Blocks for reading. */
+char *fl_insn_text_in(struct fl_insn_texts *, const char *path, uint64_t at);
 /* For each name the index of the first name that equals it. 0 or -ENOMEM. */
 int fl_names_first(const char *const *names, size_t n, uint32_t *first);
 /* Did fl_sheet_add_modules() add the column? */

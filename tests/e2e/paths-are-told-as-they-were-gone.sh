@@ -41,6 +41,18 @@ number=$(cat "$work/number")
 awk '/^three: path/ { on = 1; next } on && /^$/ { exit } on' "$work/shown" >"$work/of-three"
 [ -s "$work/listed" ] && cmp -s "$work/listed" "$work/of-three" ||
 	fail "report --path is not list --path: $(diff "$work/listed" "$work/of-three" | head -n 5)"
+# Its instructions are objdump's; of the same one the two may differ in a suffix.
+objdump -d --no-show-raw-insn "$work/paths" |
+	sed -n 's/^ *\([0-9a-f]*\):\t\([a-z0-9]*\).*/\1 \2/p' >"$work/objdump"
+other=$(awk 'NR == FNR { is[$1] = $2; next } /^0x/ {
+		n++
+		sub(/^0x0*/, "")
+		for (i = 2; i <= NF && $i ~ /^[0-9a-f][0-9a-f]$/; i++)
+			;
+		if (!($1 in is) || index($i, is[$1]) != 1)
+			print
+	} END { if (!n) print "none" }' "$work/objdump" "$work/listed")
+[ -z "$other" ] || fail "these are other instructions than objdump's: $other"
 "$FLICK" report --path "$number" "$data" 2>/dev/null | head -n 1 >"$work/first"
 awk -v n="$number" '$3 == n { printf "%s: path %s, %s calls, %s %% of all\n", $4, n, $1, $2; exit }' \
 	"$work/rows" >"$work/most"
