@@ -191,6 +191,14 @@ static const char *count_marks(const struct fl_sheet *s, size_t row, size_t c)
 		    [fl_sheet_is_rough(s, row, c) ? 2 : fl_sheet_is_estimate(s, row, c)];
 }
 
+/* A number as it is printed. */
+static int print_number(char out[32], const struct fl_sheet *s, size_t c, uint64_t v)
+{
+	const bool is_address = !strcmp(s->result->columns[c].name, "address");
+
+	return snprintf(out, 32, is_address ? "0x%llx" : "%llu", (unsigned long long)v);
+}
+
 /* The width of a column of numbers: the largest one's digits, and the marks before it. */
 static int digits_of(const struct fl_sheet *s, size_t c)
 {
@@ -210,7 +218,7 @@ static int digits_of(const struct fl_sheet *s, size_t c)
 		if (strlen(count_marks(s, i, c)) > marks)
 			marks = strlen(count_marks(s, i, c));
 	}
-	return (int)marks + snprintf(text, sizeof(text), "%llu", (unsigned long long)most);
+	return (int)marks + print_number(text, s, c, most);
 }
 
 /* The mark before a time. */
@@ -376,10 +384,10 @@ static void print_cell(FILE *to, const struct layout *l, size_t i, size_t row)
 		break;
 	default:
 		if (v == FLICK_NONE)
-			snprintf(text, sizeof(text), "-");
+			strcpy(text, "-");
 		else
-			snprintf(text, sizeof(text), "%s%llu",
-				 count_marks(&l->sheet, row, column), (unsigned long long)v);
+			print_number(stpcpy(text, count_marks(&l->sheet, row, column)),
+				     &l->sheet, column, v);
 	}
 	fprintf(to, "  %s%*s%s", colour, l->width[i], text, *colour ? FL_PLAIN : "");
 }

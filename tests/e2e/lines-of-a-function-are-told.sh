@@ -131,6 +131,11 @@ for f in work other; do
 	[ "$outside" = 0 ] || fail "$label $outside addresses of $f are not in it"
 done
 
+run "$FLICK" report -a places -P other "$data"
+succeeded
+grep -Eq '^ +Self +Self% +Samples +Address$' "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
+	fail "$label no addresses: $(cat "$out")"
+
 # A process that ends at once is told by the bodies of another.
 label="of two processes:"
 record --follow -- sh -c "$work/lines; $work/lines"
