@@ -75,7 +75,15 @@ struct fl_view {
 	uint64_t (*preempted)(const void *owner, uint32_t thread, uint64_t begin, uint64_t end);
 	uint64_t ended;			/* the clock when the target ended, and with it the
 					 * threads that end from now on; 0: it has not */
+	/* Of a part of a trace: its begin, 0 where there is none; and that it has an end, which
+	 * open calls go on behind, so that they have no time. */
+	uint64_t from;
+	bool is_cut;
 };
+
+/* Of struct flick_call, behind FLICK_CALL_*: no call of this part of a trace, and not counted.
+ * But `inside` of it is, and what it called has no other caller. */
+enum { FL_CALL_BEHIND = 1 << 30 };
 
 /* The row of `probe` with the refusal and the state, which change, as they are now. */
 static inline const struct fl_shm_site *fl_view_live(const struct fl_view *v, uint32_t probe)

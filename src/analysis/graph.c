@@ -78,7 +78,7 @@ static int note_call(struct graph *g, const struct flick_call *call, void **call
 		bool tells = call->flags & FLICK_CALL_FROM;
 
 		fl_sums_add(&alone, call);
-		alone.unsure = !tells;
+		alone.unsure = alone.calls && !tells;
 		return add_edge(g, tells ? call->from : FLICK_NO_FUNCTION, call->function,
 				&alone);
 	}
@@ -168,12 +168,15 @@ static int write_edges(const struct graph *g, struct flick_rows *r)
 
 	if (!cell)
 		return -ENOMEM;
-	*r = (struct flick_rows){ columns, width, cell, g->n };
+	*r = (struct flick_rows){ columns, width, cell, 0 };
 	for (size_t i = 0; i < g->n; i++) {
 		const struct edge *e = &g->edges[i];
 		const struct fl_sums *s = &e->sums;
 		struct fl_told told = { g->view, e->function, s };
 
+		if (!s->calls)			/* all were behind the part */
+			continue;
+		r->n_rows++;
 		*cell++ = e->caller == FLICK_NO_FUNCTION ? FLICK_NONE : e->caller;
 		cell = fl_told_row(&told, s->outer, s->raw_outer, cell);
 		*cell++ = fl_told_ns(&told, s->total);

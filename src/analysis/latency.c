@@ -99,6 +99,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		return -ENOMEM;
 	row = &l->rows[call->function];
 	fl_sums_add(&row->sums, call);
+	if (call->flags & FL_CALL_BEHIND)
+		return 0;
 	row->left += call->how == FLICK_UNWOUND;
 	if (call->flags & FLICK_CALL_ALIVE) {
 		row->recurses |= row->open_in == call->thread + 1;

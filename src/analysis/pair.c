@@ -8,7 +8,8 @@ static void drop(void *arg, struct fl_fiber *f, uint32_t i, enum fl_drop how)
 	struct fl_stream *s = arg;
 
 	fl_describe(s, f, i, how == FL_DROP_OPEN ? FLICK_OPEN : FLICK_UNWOUND);
-	s->call.inside = f->open[i].outer ? 0 : f->open[i].inside;
+	if (!f->open[i].outer && s->is_in_part)
+		s->call.inside = f->open[i].inside;
 	fl_tell_left(s, f, i);
 }
 
@@ -88,17 +89,35 @@ static void forget_next(struct fl_stream *s)
 	fl_stack_forget(&s->stack, l->at, l->of, l->n);
 }
 
+/* The first record of `b`, behind `from`, that is not before `at`. */
+static size_t find_record(const struct fl_batch *b, size_t from, uint64_t at)
+{
+	while (from < b->n && b->records[from].tsc < at)
+		from++;
+	return from;
+}
+
+static void begin_part(struct fl_stream *s)
+{
+	s->is_in_part = true;
+	fl_stack_begin_part(&s->stack);
+}
+
 static int feed(struct fl_stream *s, const struct fl_batch *b)
 {
+	const uint64_t begin = s->run->source->from;
 	int err = fl_stack_extend(&s->stack, s->run->view.n_functions);
 	size_t from = 0;
 
+	if (!err && !s->is_in_part) {
+		from = find_record(b, 0, begin);
+		err = feed_part(s, b, 0, from);
+		if (from < b->n)
+			begin_part(s);
+	}
 	while (!err && s->n_left_off < s->run->n_left_off) {
-		size_t upto = from;
+		size_t upto = find_record(b, from, s->run->left_off[s->n_left_off].at);
 
-		while (upto < b->n &&
-		       b->records[upto].tsc < s->run->left_off[s->n_left_off].at)
-			upto++;
 		if (upto == b->n)
 			break;
 		err = feed_part(s, b, from, upto);
@@ -121,10 +140,12 @@ static uint64_t end_of(const struct fl_stream *s)
 }
 
 /* Open calls had their time until the thread ended, but for those that a newer call proves to
- * have been left. They have no exits, so no time of an exit's probe is taken out. */
+ * have been left. They have no exits, so no time of an exit's probe is taken out. Those that go
+ * on behind the end of a part have none. */
 static int end(struct fl_stream *s)
 {
-	const uint64_t probes = s->stack.probes, at = s->last ? end_of(s) : 0;
+	const bool is_told = s->last && !s->run->source->is_cut;
+	const uint64_t probes = s->stack.probes, at = is_told ? end_of(s) : 0;
 
 	while (s->n_left_off < s->run->n_left_off)
 		forget_next(s);

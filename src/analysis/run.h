@@ -97,6 +97,7 @@ struct fl_stream {
 	uint64_t last;			/* (all, windows) the time of the last record */
 	uint64_t alive;			/* (all) as fl_run_thread_end() was told */
 	uint32_t n_left_off;		/* (all) how many of the run's are heeded */
+	bool is_in_part;		/* (all) a record of the part that is told has come */
 	struct flick_record entry;	/* (windows, samples) an entry that waits for the
 					 * record behind it; tsc 0: none does */
 	/* ---- windows */

@@ -775,6 +775,13 @@ int fl_stack_extend(struct fl_stack *s, uint32_t n)
 	return err;
 }
 
+void fl_stack_begin_part(struct fl_stack *s)
+{
+	for (uint32_t i = 0; i < s->n_fibers; i++)
+		for (uint32_t k = 0; k < s->fibers[i].n; k++)
+			s->fibers[i].open[k].inside = 0;
+}
+
 void fl_stack_drop(struct fl_stack *s, struct fl_fiber *f)
 {
 	drop_above(s, f, f->n - 1, FL_DROP_OPEN);

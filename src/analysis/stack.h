@@ -96,6 +96,8 @@ void fl_stack_settle(struct fl_stack *);
 void fl_stack_end(struct fl_stack *);
 /* Drop the calls that began before `at`, of the functions that `of` marks. */
 void fl_stack_forget(struct fl_stack *, uint64_t at, const unsigned char *of, uint32_t n);
+/* Calls that have ended so far are in no total of open ones: a part of a trace begins. */
+void fl_stack_begin_part(struct fl_stack *);
 /* Drop the innermost call of a fiber. */
 void fl_stack_drop(struct fl_stack *, struct fl_fiber *);
 void fl_stack_free(struct fl_stack *);

@@ -30,6 +30,11 @@ struct fl_sums {
 /* Add a call that is over. */
 static inline void fl_sums_add(struct fl_sums *s, const struct flick_call *call)
 {
+	if (call->flags & FL_CALL_BEHIND) {
+		s->outer += call->inside;
+		s->raw_outer += call->inside;
+		return;
+	}
 	s->calls++;
 	s->weight += call->weight;
 	s->unknown += call->how != FLICK_ENDED;

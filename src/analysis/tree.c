@@ -48,6 +48,8 @@ static int leave(void *state, const struct flick_call *call, void **mark, void *
 		fl_node_doubt(*below);
 	if (call->how == FLICK_UNWOUND)
 		fl_node_merge(&t->nodes, &t->roots, below);
+	if (call->flags & FL_CALL_BEHIND)
+		return 0;
 	node = fl_node_of(&t->nodes, orphan ? &t->roots : list, call->function);
 	if (!node)
 		return -ENOMEM;

@@ -251,7 +251,8 @@ bool fl_span_is_behind(const struct fl_span *span, const struct flick_call *call
 }
 
 /* An analysis that is given only the calls of a span. A call that it is not given ended
- * before every call that it is given, so it still sees all callers of those. */
+ * before every call that it is given, so it still sees all callers of those. Of a call that was
+ * left nobody knows when: what seems to lie in it may be of the span. */
 struct part {
 	const struct flick_analysis *of;
 	void *state;
@@ -269,19 +270,15 @@ static int open_part(void **state, const struct flick_view *view, const char *ar
 	return opening->of->open(&opening->state, view, arg);
 }
 
-/* A call that is open at the end of a part may end later: it gets no time. */
 static int leave_part(void *state, const struct flick_call *call, void **mark, void **caller)
 {
 	struct part *p = state;
-	struct flick_call open = *call;
+	struct flick_call left = *call;
 
-	if (fl_span_is_behind(p->span, call))
-		return 0;
-	if (!(call->flags & FLICK_CALL_ALIVE) || p->span->until == UINT64_MAX)
+	if (!fl_span_is_behind(p->span, call))
 		return p->of->leave(p->state, call, mark, caller);
-	open.flags &= ~(uint32_t)FLICK_CALL_ALIVE;
-	open.total = open.self = open.raw_total = open.raw_self = 0;
-	return p->of->leave(p->state, &open, mark, caller);
+	left.flags |= FL_CALL_BEHIND;
+	return call->how == FLICK_UNWOUND ? p->of->leave(p->state, &left, mark, caller) : 0;
 }
 
 static int stray_part(void *state, uint32_t thread, uint32_t function, void **root)
@@ -348,26 +345,29 @@ static void thread_end(void *arg, uint32_t thread, uint64_t alive)
 		r->err = fl_run_thread_end(r->run, thread, alive);
 }
 
-static int open_run(struct replay *r, const struct fl_view *view, const struct fl_use *use)
+static int open_run(struct replay *r, struct fl_view *view, const struct fl_use *use)
 {
 	struct fl_use part = { .analysis = &part_analysis, .name = use->name };
 
 	if (!r->span || use->analysis->enter)
 		return fl_run_open(&r->run, use, 1, view);
+	view->from = r->span->from;
+	view->is_cut = r->span->until != UINT64_MAX;
 	r->part.of = use->analysis;
 	r->part.span = r->span;
 	opening = &r->part;
 	return fl_run_open(&r->run, &part, 1, view);
 }
 
-int fl_replay(const char *dir, const struct fl_view *view, const struct fl_use *use,
+int fl_replay(const char *dir, const struct fl_view *of, const struct fl_use *use,
 	      const struct fl_span *span, struct flick_rows *rows, char why[FL_WHY])
 {
 	struct replay r = { .span = span };
+	struct fl_view view = *of;
 	struct fl_sink sink = { .arg = &r, .feed = feed, .thread_end = thread_end };
 	int status = -1;
 
-	r.err = open_run(&r, view, use);
+	r.err = open_run(&r, &view, use);
 	if (!r.err)
 		status = fl_trace_read(dir, &sink, why);
 	if (!r.err && status >= 0)

@@ -74,6 +74,56 @@ label="to a person:"
 run "$FLICK" report -r "~$cut" "$data"
 grep -q '^  calls that ended in this part, or were open at its end' "$out" || fail "$label not said"
 
+# What lies in a call that goes on behind the part, or was left before it, lies in no call of the
+# part that has a time: it is all of the total.
+cat >"$work/within.c" <<'END'
+#include <setjmp.h>
+#include <unistd.h>
+#define F __attribute__((noinline)) void
+static jmp_buf back;
+F leaves(int how) { if (how) longjmp(back, 1); usleep(100); }
+F rest(void) { usleep(50000); }
+F again(int n)
+{
+	if (n)
+		usleep(200);
+	for (int i = 0; !n && i < 60; i++) {
+		again(1);
+		leaves(0);
+		if (i == 19)
+			rest();
+		else if (i == 39)
+			rest();
+	}
+}
+int main(void)
+{
+	if (!setjmp(back))
+		leaves(1);
+	again(0);
+	return 0;
+}
+END
+compile "$work/within" "$work/within.c" -O1 $sites
+record --trace -a latency --all -- "$work/within"
+succeeded
+"$FLICK" replay -f elapsed "$data" | awk '/rest\(\)/ {
+	print $1 * ($2 == "us" ? 1 : $2 == "ms" ? 1000 : 1000000) + 25000 "us" }' >"$work/cuts"
+first=$(sed -n 1p "$work/cuts") second=$(sed -n 2p "$work/cuts")
+for of in "~$first 21 21" "$first~$second 21 21" "$second~ 21 20"; do
+	set -- $of
+	label="within, $1:"
+	part -f function,calls,unknown,total,sum -r "$1"
+	awk -v again="$2" -v leaves="$3" -v part="$1" '
+		$1 == "again" { ok += $2 == again && $4 > 0 && ($4 == $5) == (part !~ /~$/) }
+		$1 == "leaves" { ok += $2 == leaves && $4 > 0 && $4 == $5 }
+		END { exit ok != 2 }' "$work/part" || fail "$label $(cat "$work/part")"
+done
+label="within, graph:"			# what left before is no row
+run "$FLICK" report -a graph --format=csv -f caller,function,calls -r "$second~" "$data"
+tr -d '\r' <"$out" | awk -F, '$2 == "leaves" { n += $3 } NR > 1 && !$3 { n = -99 }
+	END { exit n != 20 }' || fail "$label $(cat "$out")"
+
 label="mistakes:"
 run "$FLICK" report -r 5~1 "$data"
 one_line_error 2 'time-range takes FROM~TO'
