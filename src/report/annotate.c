@@ -35,6 +35,12 @@ struct annotated {
 	const char *here;		/* the working directory */
 	int64_t ended;			/* when the recording did, seconds; 0: not known */
 	int64_t built;			/* when the program was changed that is looked at */
+	struct checked_build {
+		const char *path;
+		int64_t built;
+		bool can;		/* its lines are those of the recording */
+	} *files;
+	size_t n_files;
 	struct fl_annotated *found;
 };
 
@@ -127,22 +133,41 @@ static int64_t when_ended(struct fl_store *store)
 	       strptime(ended, "%Y-%m-%dT%H:%M:%S", &tm) ? timegm(&tm) : 0;
 }
 
-/* Of a file that was changed behind the recording lines are others: addresses stand alone. One
- * that was put in its place, as by an installation, may be as old as it was where it came from;
- * but when it was put there is told. */
-static bool has_lines(struct annotated *a, const char *path)
+/* Is the file the one that was recorded? The build id tells. Of a file without one times do: a
+ * file that was put in its place, as by an installation, may be as old as it was where it came
+ * from; but when it was put there is told. */
+static bool is_as_it_was(const struct annotated *a, const struct fl_home *home,
+			 const struct stat *st)
 {
-	struct stat st;
+	char id[FL_BUILD_ID_TEXT];
 
-	if (*path != '/')			/* it is no file */
-		return true;
-	if (!stat(path, &st) &&
-	    (!a->ended || (st.st_mtime <= a->ended && st.st_ctime <= a->ended))) {
-		a->built = st.st_mtime;
-		return true;
-	}
-	a->found->changed = path;
-	return false;
+	if (*home->build_id)
+		return fl_build_id(home->path, id) && !strcmp(id, home->build_id);
+	return !a->ended || (st->st_mtime <= a->ended && st->st_ctime <= a->ended);
+}
+
+/* Of a file that was changed behind the recording lines are others: addresses stand alone.
+ * NULL: no memory. */
+static const struct checked_build *check_build(struct annotated *a, const struct fl_home *home)
+{
+	struct checked_build *f = a->files;
+	struct stat st = { 0 };
+
+	while (f < a->files + a->n_files && strcmp(f->path, home->path))
+		f++;
+	if (f < a->files + a->n_files)
+		return f;
+	if (fl_array_room(&a->files, a->n_files, sizeof(*a->files)))
+		return NULL;
+	f = &a->files[a->n_files++];
+	*f = (struct checked_build){ home->path, 0, true };
+	if (*home->path != '/')			/* it is no file */
+		return f;
+	f->can = !stat(home->path, &st) && is_as_it_was(a, home, &st);
+	f->built = st.st_mtime;
+	if (!f->can)
+		a->found->changed = home->path;
+	return f;
 }
 
 /* 0 or -ENOMEM. */
@@ -152,21 +177,23 @@ static int add_places(struct annotated *a, const struct fl_sheet *s)
 	const int address = fl_sheet_column(r, "address"), self = fl_sheet_column(r, "self_ns");
 	const int function = fl_sheet_column(r, "function"),
 		  samples = fl_sheet_column(r, "samples");
-	const char *last = NULL;
-	bool can = false;
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *from = r->cells + i * r->n_columns;
-		const char *path = from[function] < s->n_functions ?
-				   a->homes[from[function]].path : NULL;
+		const struct checked_build *file = NULL;
+		const char *path = NULL;
 		struct sampled_place place;
 		uint64_t *row;
 
-		if (path && path != last)
-			can = has_lines(a, path);
-		last = path;
-		place = look_up_place(a, can ? path : NULL, path ? from[address] : 0,
-				   from[samples]);
+		if (from[function] < s->n_functions) {
+			file = check_build(a, &a->homes[from[function]]);
+			if (!file)
+				return -ENOMEM;
+			path = file->path;
+			a->built = file->built;
+		}
+		place = look_up_place(a, file && file->can ? path : NULL,
+				      path ? from[address] : 0, from[samples]);
 		row = row_of_place(a, &place, from[function]);
 		if (!row)
 			return -ENOMEM;
@@ -205,6 +232,7 @@ int fl_store_annotate(struct fl_store *store, struct fl_sheet *s, struct fl_anno
 	fl_source_texts_free(&a.texts);
 	fl_insn_texts_close(a.insns);
 	free(here);
+	free(a.files);
 	if (!err) {
 		free(s->result->cells);
 		*s->result = a.to;

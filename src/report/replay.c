@@ -124,46 +124,60 @@ void fl_view_make_raw(struct fl_view *v)
 
 /* ---- where its functions are ---------------------------------------------------- */
 
-/* Paths by module's id; NULL: no memory, or the query is wrong. */
-static const char **read_paths(struct fl_store *s, struct fl_query *q, uint32_t *n)
+/* A column that a recording may be too old for. */
+static bool has_column(struct fl_store *s, const char *sql)
 {
-	const char **paths = NULL;
+	struct fl_query q;
+
+	fl_query_open(&q, s, sql);
+	return !fl_query_close(&q);
+}
+
+/* By module's id; NULL: no memory, or the query is wrong. */
+static struct fl_home *read_modules(struct fl_store *s, struct fl_query *q, uint32_t *n)
+{
+	struct fl_home *modules = NULL;
 
 	*n = 0;
-	while (!fl_array_room(&paths, *n, sizeof(*paths)) && fl_query_row(q)) {
+	while (!fl_array_room(&modules, *n, sizeof(*modules)) && fl_query_row(q)) {
+		struct fl_home *m = &modules[*n];
+
 		fl_query_number(q, 0, *n, *n);
-		paths[*n] = fl_store_own(s, strdup(fl_query_text(q, 1)));
-		if (!paths[*n])
+		m->path = fl_store_own(s, strdup(fl_query_text(q, 1)));
+		m->build_id = fl_store_own(s, strdup(fl_query_text(q, 2)));
+		if (!m->path || !m->build_id)
 			break;
 		++*n;
 	}
-	return fl_store_own(s, paths);
+	return fl_store_own(s, modules);
 }
 
 int fl_store_homes(struct fl_store *s, const struct fl_home **out, char why[FL_WHY])
 {
 	struct fl_home *homes = fl_store_own(s, calloc(s->n_functions + 1, sizeof(*homes)));
-	const char **paths;
+	const struct fl_home *modules;
 	struct fl_query q;
 	uint32_t n;
 
 	if (fl_query_check_table(s, "modules", why))
 		return -1;
-	fl_query_open(&q, s, "SELECT id, path FROM modules ORDER BY id");
-	paths = read_paths(s, &q, &n);
+	fl_query_open(&q, s, has_column(s, "SELECT build_id FROM modules") ?
+		      "SELECT id, path, coalesce(build_id, '') FROM modules ORDER BY id" :
+		      "SELECT id, path, '' FROM modules ORDER BY id");
+	modules = read_modules(s, &q, &n);
 	if (fl_query_close(&q))
 		return fl_store_damaged(s, why);
 	fl_query_open(&q, s, "SELECT module, offset FROM functions ORDER BY id");
-	for (size_t i = 0; homes && paths && i < s->n_functions && fl_query_row(&q); i++) {
+	for (size_t i = 0; homes && modules && i < s->n_functions && fl_query_row(&q); i++) {
 		int64_t module = fl_query_number(&q, 0, 0, UINT16_MAX);
 
-		homes[i].path = module < n ? paths[module] : "";
+		homes[i] = module < n ? modules[module] : (struct fl_home){ "", "", 0 };
 		homes[i].at = (uint64_t)fl_query_number(&q, 1, INT64_MIN + 1, INT64_MAX);
 	}
 	if (fl_query_close(&q))
 		return fl_store_damaged(s, why);
 	*out = homes;
-	return homes && paths ? 0 : fl_store_fail(s, why, "out of memory");
+	return homes && modules ? 0 : fl_store_fail(s, why, "out of memory");
 }
 
 /* ---- its threads --------------------------------------------------------------------- */
@@ -175,14 +189,6 @@ static int32_t session_pid(struct fl_store *s)
 	uint64_t pid;
 
 	return fl_store_number(s, "pid", &pid, why) || pid > INT32_MAX ? 0 : (int32_t)pid;
-}
-
-static bool has_pids(struct fl_store *s)
-{
-	struct fl_query q;
-
-	fl_query_open(&q, s, "SELECT pid FROM threads");
-	return !fl_query_close(&q);
 }
 
 static struct fl_thread read_thread(struct fl_query *q, uint32_t id)
@@ -205,7 +211,7 @@ int fl_store_threads(struct fl_store *s, const struct fl_thread **out, uint32_t 
 	*n = 0;
 	if (fl_query_check_table(s, "threads", why))
 		return -1;
-	has_pid = has_pids(s);
+	has_pid = has_column(s, "SELECT pid FROM threads");
 	fl_query_open(&q, s, has_pid ?
 		      "SELECT id, tid, name, delivered, pid FROM threads ORDER BY id" :
 		      "SELECT id, tid, name, delivered FROM threads ORDER BY id");

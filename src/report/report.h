@@ -156,9 +156,10 @@ int fl_store_demangle(struct fl_store *, enum fl_demangle how, char why[FL_WHY])
 const char *const *fl_store_functions(struct fl_store *, size_t *n);
 /* The linker's names of the store's functions. */
 const char *const *fl_store_linkages(struct fl_store *);
-/* The file that a function is in, "" for none, and the function's ELF address there. */
+/* The file that a function is in, "" for none, with its build id, "" where none is known, and
+ * the function's ELF address there. */
 struct fl_home {
-	const char *path;
+	const char *path, *build_id;
 	uint64_t at;
 };
 /* By function. 0 or -1 with `why` filled; homes live until the store is closed. */

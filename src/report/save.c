@@ -18,7 +18,7 @@
 static const char schema[] =
 	"CREATE TABLE session(key TEXT PRIMARY KEY, value TEXT);"
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, path TEXT,"
-	"  base INTEGER, lo INTEGER, hi INTEGER);"
+	"  base INTEGER, lo INTEGER, hi INTEGER, build_id TEXT);"
 	"CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT, linkage TEXT,"
 	"  module INTEGER REFERENCES modules, offset INTEGER, file TEXT, line INTEGER);"
 	"CREATE TABLE sites(id INTEGER PRIMARY KEY, kind TEXT,"
@@ -139,14 +139,15 @@ static int put_session(sqlite3 *db, const struct fl_recording *r)
 
 static int put_modules(sqlite3 *db, const struct fl_recording *r)
 {
-	struct insert w = insert_into(db, "modules", 5);
+	struct insert w = insert_into(db, "modules", 6);
 
 	for (size_t i = 0; i < r->n_modules; i++) {
 		const struct fl_shm_module *m = &r->modules[i];
+		char id[FL_BUILD_ID_TEXT];
 
-		put_row(&w, "isiii",
+		put_row(&w, fl_build_id(m->path, id) ? "isiiis" : "isiiin",
 			      INTS((int64_t)i, (int64_t)m->base, (int64_t)m->lo,
-				   (int64_t)m->hi), TEXTS(m->path));
+				   (int64_t)m->hi), TEXTS(m->path, id));
 	}
 	return end_rows(&w);
 }

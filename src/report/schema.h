@@ -6,6 +6,7 @@
 
 #include <sqlite3.h>
 
+#include "obj/obj.h"
 #include "report/report.h"
 
 #define FL_STORE_FILE "results.db"
@@ -39,6 +40,9 @@ void *fl_store_own(struct fl_store *, void *);
 /* "FILE:LINE", to be freed; the path of a file below the working directory `here` (NULL: it is
  * not known) is without that directory. NULL: no memory. */
 char *fl_line_text(const char *here, const char *file, int line);
+/* The build id of a file, in hexadecimal digits; false: it has none, or cannot be read. */
+enum { FL_BUILD_ID_TEXT = 2 * FL_OBJ_ID + 1 };
+bool fl_build_id(const char *path, char text[FL_BUILD_ID_TEXT]);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
 

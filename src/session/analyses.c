@@ -200,7 +200,7 @@ static struct fl_modules *modules_of(const struct fl_session *s, const struct fl
 
 	for (uint32_t i = 0; homes && i < r->n; i++)
 		homes[i] = (struct fl_home){
-			fl_functions_module(r, r->all[i].module)->path, r->all[i].at };
+			fl_functions_module(r, r->all[i].module)->path, "", r->all[i].at };
 	if (homes)
 		modules = fl_modules_make(sheet, homes, FL_BY_BASE_NAME);
 	free(homes);

@@ -3,7 +3,7 @@
 # in the function and in its second body alike, also where debug information has no table of the
 # addresses of its units, as clang's and rustc's. Without debug information, and where the file
 # was changed since, or an older one was put in its place, addresses are shown; each lies in its
-# function. Beside a line stands its text, as the source has it now; beside an address the
+# function; a file that only its rights or links have changed of is the one it was. Beside a line stands its text, as the source has it now; beside an address the
 # instruction, as objdump has it.
 . "$(dirname "$0")/lib"
 no_emulator samples
@@ -146,7 +146,35 @@ unknown=$(sql 'select total(samples) from places where address = 0')
 share=$(share_of "$dear")
 [ "$share" -ge 40 ] || fail "$label the division has $share percent"
 
+label="of the same build:"			# as perf links what it has recorded
+cp -p "$work/lines" "$work/same"
+sleep 1.1			# when the recording ended is told in seconds
+ln "$work/lines" "$work/link"
+chmod g-x "$work/lines"
+run "$FLICK" report --annotate work "$data"
+succeeded
+! grep -q "has changed" "$out" && grep -q "/l.c:$dear " "$out" || fail "$label $(cat "$out")"
 label="changed since:"
+build -g -O2
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/lines has changed since" "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
+	fail "$label $(cat "$out")"
+label="the same again:"
+mv "$work/same" "$work/lines"
+run "$FLICK" report --annotate work "$data"
+! grep -q "has changed" "$out" && grep -q "/l.c:$dear " "$out" || fail "$label $(cat "$out")"
+label="an older recording:"			# knew no build ids
+sqlite3 "$data/results.db" 'alter table modules drop column build_id'
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/lines has changed since" "$out" || fail "$label $(cat "$out")"
+
+label="changed since, without a build id:"
+build -g -Wl,--build-id=none
+record -- "$work/lines"
+run "$FLICK" report --annotate work "$data"
+! grep -q "has changed" "$out" && grep -q "/l.c:$dear " "$out" || fail "$label $(cat "$out")"
 touch -d '+1 hour' "$work/lines"
 run "$FLICK" report --annotate work "$data"
 succeeded
@@ -154,7 +182,7 @@ grep -q "/lines has changed since" "$out" && grep -Eq ' 0x[0-9a-f]+$' "$out" ||
 	fail "$label $(cat "$out")"
 
 label="no table of units:"
-build -g
+build -g -Wl,--build-id=none
 objcopy --remove-section=.debug_aranges "$work/lines" || fail "$label it cannot be removed"
 record -- "$work/lines"
 share=$(share_of "$dear")
