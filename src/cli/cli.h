@@ -68,6 +68,8 @@ int fl_survey_plan(const struct fl_site *, struct fl_patch *);
 /* `flick count` and `flick latency`: options of both, run, print. */
 int fl_oneliner(const struct fl_cmd *, int argc, char **argv, struct fl_account *,
 		struct fl_session_options *, void (*print)(struct fl_session *));
+/* Say so where `calls` is empty. */
+void fl_oneliner_tell_none(const struct fl_sheet *calls);
 extern const struct fl_option fl_oneliner_options[];
 
 #endif

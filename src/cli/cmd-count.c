@@ -13,6 +13,7 @@ static void print(struct fl_session *s)
 	sheet = fl_session_sheet(s, "counts", names);
 	fl_sheet_sort(&sheet, "calls");
 	fl_text_counts(stdout, &sheet);
+	fl_oneliner_tell_none(&sheet);
 	fl_modules_free(sheet.modules);
 	fl_names_free(names);
 }

@@ -13,6 +13,7 @@ static void print(struct fl_session *s)
 	spread = fl_session_sheet(s, "spread", names);
 	latency = fl_session_sheet(s, "latency", names);
 	fl_text_spread(stdout, &spread, &latency);
+	fl_oneliner_tell_none(&latency);
 	fl_modules_free(spread.modules);
 	fl_modules_free(latency.modules);
 	fl_names_free(names);

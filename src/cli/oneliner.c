@@ -86,6 +86,12 @@ static int parse(const struct fl_cmd *cmd, int argc, char **argv,
 	return -1;
 }
 
+void fl_oneliner_tell_none(const struct fl_sheet *calls)
+{
+	if (!calls->result->n_rows)
+		fl_say("no function that matches was called");
+}
+
 int fl_oneliner(const struct fl_cmd *cmd, int argc, char **argv,
 		struct fl_account *account, struct fl_session_options *o,
 		void (*print)(struct fl_session *))

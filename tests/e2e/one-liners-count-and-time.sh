@@ -21,6 +21,29 @@ succeeded
 wanted "the table with options among patterns" \
 	'/^FUNC  *COUNT$/ { on = 1; next } on && /^f/ { print $1, $2 }'
 
+cat >"$work/some.c" <<'END'
+__attribute__((noinline)) void used(void) { __asm__ volatile("" ::: "memory"); }
+__attribute__((noinline)) void never(void) { __asm__ volatile("" ::: "memory"); }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	used();
+	if (argc > 5)
+		never();
+	return 0;
+}
+END
+compile "$work/some" "$work/some.c" -O1 $sites
+for command in count latency; do
+	run "$FLICK" $command never -- "$work/some"
+	succeeded
+	grep -q '^flick: no function that matches was called$' "$err" ||
+		fail "$command: nobody says that nothing was called: $(cat "$err")"
+	run "$FLICK" $command never used -- "$work/some"
+	succeeded
+	! grep -q 'matches was called' "$err" || fail "$command: $(cat "$err")"
+done
+
 run "$FLICK" latency 'f*' -- "$work/recursion"
 succeeded
 wanted "the summary" '/^Function =/ { f = $3 } /^avg =/ { print f, $NF }'
