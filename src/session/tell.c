@@ -13,6 +13,7 @@
 #include "os/os.h"
 #include "session/samples/bare.h"
 #include "session/results.h"
+#include "session/trigger.h"
 #include "select/select.h"
 
 enum { FEW = 4 };			/* so many need no line of their own */
@@ -248,8 +249,9 @@ static bool is_named(const struct fl_session *s, const uint32_t *functions, size
 	return false;
 }
 
-/* The functions that are called most. In a tree a function has many rows. */
-static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t out[COSTLY])
+/* The functions that are called most, but for those that a trigger waits for. In a tree a
+ * function has many rows. */
+static size_t find_costly(struct fl_session *s, uint64_t *calls, uint32_t out[COSTLY])
 {
 	int function, count;
 	const struct flick_rows *r = find_calls(s, &function, &count);
@@ -268,7 +270,7 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 			most = calls[f] > calls[most] ? f : most;
 		if (!s->functions.n || !calls[most])
 			break;
-		if (!is_named(s, out, n, most))
+		if (!is_named(s, out, n, most) && !fl_trigger_needs(s, most))
 			out[n++] = most;
 		calls[most] = 0;
 	}
@@ -276,7 +278,7 @@ static size_t find_costly(const struct fl_session *s, uint64_t *calls, uint32_t 
 }
 
 /* No budget steers a recording of every call. */
-static void tell_costly(const struct fl_session *s)
+static void tell_costly(struct fl_session *s)
 {
 	uint64_t *calls = calloc(s->functions.n + 1, sizeof(*calls));
 	uint32_t most[COSTLY];

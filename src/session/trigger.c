@@ -180,6 +180,14 @@ static bool may_fire(struct fl_session *s, uint32_t i)
 	       fl_negotiation_takes(s, s->trigger->of, i);
 }
 
+bool fl_trigger_needs(struct fl_session *s, uint32_t function)
+{
+	for (uint32_t i = 0; s->trigger && i < s->chosen.n; i++)
+		if (s->functions.function_of[i] == function && may_fire(s, i))
+			return true;
+	return false;
+}
+
 static struct firing find_firing(struct fl_session *s)
 {
 	struct firing f = { 0 };

@@ -91,6 +91,11 @@ succeeded
 grep -q "leave out most of it by -U 'tiny' -U 'rare'" "$err" || fail "$label not these"
 grep -Eq '^cost: [0-9.]+ % of CPU time \(probes [0-9.]+, switching [0-9.]+, (samples [0-9.]+, )?reader on another core [0-9.]+\),' \
 	"$err" || fail "$label no cost"
+label="--trigger:"			# which cannot be without its function
+record --trigger 'tiny>100s' -- "$work/tiny" 2500
+succeeded
+grep -q "leave out most of it by -U" "$err" && ! grep -q "by.* -U 'tiny'" "$err" ||
+	fail "$label $(cat "$err")"
 label="two of one name:"
 cat >"$work/other.c" <<'END'
 __attribute__((noipa)) static void twin(void) { }
