@@ -173,6 +173,19 @@ bool fl_launch_is_static(const char *path)
 	return is_program && !has_flick;
 }
 
+/* A shell runs any text; the kernel does not. */
+static void tell_no_elf(const struct fl_launch *l, int err)
+{
+	if (*l->interpreter)
+		fl_say("%s is a script for %s: %s", l->program, l->interpreter,
+		       fl_reason(err));
+	else if (err == FLE_NOTELF)
+		fl_say("%s: not an ELF file, nor a script that begins with #!; a shell's "
+		       "script is recorded as `sh %s`", l->program, l->program);
+	else
+		fl_say("%s: %s", l->program, fl_reason(err));
+}
+
 static int check_elf(struct fl_launch *l, const char *path)
 {
 	struct fl_obj obj;
@@ -180,7 +193,7 @@ static int check_elf(struct fl_launch *l, const char *path)
 	char loader[128];
 
 	if (err) {
-		fl_say("%s: %s", path, fl_reason(err));
+		tell_no_elf(l, err);
 		return -1;
 	}
 	if (!realpath(path, l->file))

@@ -58,4 +58,10 @@ label="text:"
 echo "just text" >"$work/text"
 chmod +x "$work/text"
 record -- "$work/text"
-[ "$status" -ne 0 ] || fail "recorded a text file"
+one_line_error 1 'not an ELF file, nor a script .*; a shell.s script is recorded as `sh .*/text`'
+record -- sh "$work/text"
+[ "$status" -ne 2 ] && ! grep -q 'not an ELF' "$err" || fail "$label $(cat "$err")"
+label="a script of nobody:"
+echo '#!/nowhere/shell' >"$work/text"
+record -- "$work/text"
+one_line_error 1 '/text is a script for /nowhere/shell: No such file' 
