@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "obj/obj.h"
+#include "obj/look.h"
 
 bool fl_headers_read(int fd, void *to, uint64_t offset, size_t n)
 {
@@ -56,6 +56,22 @@ bool fl_headers_offset(const struct fl_headers *h, uint64_t at, uint64_t *offset
 		*offset = at - ph->p_vaddr + ph->p_offset;
 		*left = ph->p_filesz - (at - ph->p_vaddr);
 		return true;
+	}
+	return false;
+}
+
+bool fl_headers_id(const struct fl_headers *h, int fd, uint8_t id[FL_OBJ_ID])
+{
+	unsigned char notes[4096];		/* a linker's own have less */
+
+	for (size_t i = 0; i < h->eh.e_phnum; i++) {
+		size_t n = h->ph[i].p_filesz < sizeof(notes) ? h->ph[i].p_filesz :
+							       sizeof(notes);
+
+		if (h->ph[i].p_type == PT_NOTE &&
+		    fl_headers_read(fd, notes, h->ph[i].p_offset, n) &&
+		    fl_obj_find_id(notes, n, id))
+			return true;
 	}
 	return false;
 }

@@ -12,6 +12,8 @@ int fl_obj_check(struct fl_obj *);
 size_t fl_obj_find_names(const struct fl_obj *);
 /* The section of symbols: .symtab, else .dynsym, else 0. */
 size_t fl_obj_find_symbols(const struct fl_obj *);
+/* The build id in notes of `n` bytes. */
+bool fl_obj_find_id(const unsigned char *notes, size_t n, uint8_t id[FL_OBJ_ID]);
 /* Map private memory, all 0, where the file's segments fit as if it were loaded (module.c). 0,
  * -errno, FLE_TRUNCATED. */
 int fl_obj_make_room(struct fl_module *, const struct fl_obj *file, const char *path);

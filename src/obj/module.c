@@ -63,7 +63,7 @@ bool fl_obj_is_constant(const struct fl_module *m, uintptr_t a, size_t n)
 
 /* ---- the build id ------------------------------------------------------------ */
 
-static bool find_id(const unsigned char *p, size_t n, uint8_t id[FL_OBJ_ID])
+bool fl_obj_find_id(const unsigned char *p, size_t n, uint8_t id[FL_OBJ_ID])
 {
 	Elf64_Nhdr note;
 
@@ -94,7 +94,7 @@ bool fl_obj_build_id(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
 		const unsigned char *note = p->p_type == PT_NOTE ?
 			fl_obj_bytes(m, m->bias + p->p_vaddr, p->p_memsz) : NULL;
 
-		if (note && find_id(note, p->p_memsz, id))
+		if (note && fl_obj_find_id(note, p->p_memsz, id))
 			return true;
 	}
 	return false;
@@ -107,7 +107,7 @@ bool fl_obj_file_id(const struct fl_obj *o, uint8_t id[FL_OBJ_ID])
 
 		if (p->p_type == PT_NOTE && p->p_offset <= o->n_bytes &&
 		    p->p_filesz <= o->n_bytes - p->p_offset &&
-		    find_id(o->bytes + p->p_offset, p->p_filesz, id))
+		    fl_obj_find_id(o->bytes + p->p_offset, p->p_filesz, id))
 			return true;
 	}
 	return false;

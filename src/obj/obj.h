@@ -44,6 +44,9 @@ bool fl_headers_read(int fd, void *to, uint64_t offset, size_t n);
 bool fl_headers_address(const Elf64_Phdr *, size_t n, uint64_t offset, uint64_t *at);
 bool fl_headers_offset(const struct fl_headers *, uint64_t at, uint64_t *offset,
 		       uint64_t *left);
+/* The build id, as fl_obj_file_id() has it. */
+enum { FL_OBJ_ID = 32 };		/* bytes, the rest zero */
+bool fl_headers_id(const struct fl_headers *, int fd, uint8_t id[FL_OBJ_ID]);
 
 /* The section called `name`; false when it is absent or damaged. */
 bool fl_obj_section(const struct fl_obj *, const char *name, Elf64_Shdr *out);
@@ -129,9 +132,9 @@ void fl_obj_callee(struct fl_callee *, const char *name, const void *own, uintpt
 bool fl_obj_needs(uintptr_t caller, const void *function);
 /* Lay `file` out in fresh private memory. */
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
-/* READER: copy a file that others may write (read.c). SYMBOLS: only headers, notes and symbols,
- * into m->file. TABLES: also what the file says of its code, laid out without relocations; of
- * the code itself only stubs of linkage. ALL: the whole file, laid out. As fl_obj_open(), or
+/* READER: copy a file that others may write (read.c). SYMBOLS: only headers and symbols, into
+ * m->file. TABLES: also what the file says of its code, laid out without relocations; of the
+ * code itself only stubs of linkage. ALL: the whole file, laid out. As fl_obj_open(), or
  * -EFBIG. */
 enum fl_obj_part { FL_OBJ_SYMBOLS, FL_OBJ_TABLES, FL_OBJ_ALL };
 int fl_obj_copy(struct fl_module *, const char *path, enum fl_obj_part);
@@ -140,7 +143,6 @@ void fl_obj_unlay(struct fl_module *);
 
 /* The build id, which tells this build of a file from all others; false: the linker put none
  * in. fl_obj_build_id() finds it in the module's memory, fl_obj_file_id() in the file. */
-enum { FL_OBJ_ID = 32 };		/* bytes, the rest zero */
 bool fl_obj_build_id(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
 bool fl_obj_file_id(const struct fl_obj *, uint8_t id[FL_OBJ_ID]);
 /* Value of dynamic tag `tag`; false when the module has none. */

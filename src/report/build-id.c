@@ -2,20 +2,20 @@
  * build-id.c - what tells a build of a file from all others, as text.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include "report/schema.h"
 
 bool fl_build_id(const char *path, char text[FL_BUILD_ID_TEXT])
 {
 	uint8_t id[FL_OBJ_ID];
-	struct fl_module m;
+	struct fl_headers headers;
 	size_t n = FL_OBJ_ID;
-	bool has_id;
+	int fd = fl_headers_open(&headers, path);
+	bool has_id = fd >= 0 && fl_headers_id(&headers, fd, id);
 
-	if (*path != '/' || fl_obj_copy(&m, path, FL_OBJ_SYMBOLS))
-		return false;
-	has_id = fl_obj_file_id(&m.file, id);
-	fl_obj_unlay(&m);
+	if (fd >= 0)
+		close(fd);
 	if (!has_id)
 		return false;
 	while (n && !id[n - 1])			/* most have 20 bytes */
