@@ -294,9 +294,10 @@ static int check_environment(const struct fl_launch *l)
 }
 
 /* What the target inherits for these, which may be to ignore them (nohup, some supervisors).
- * Flick itself ignores SIGPIPE from its first session on. Of who ignores SIGCHLD the kernel
- * keeps no child for that to be waited for, neither its status nor its CPU time. */
-static const int kept[] = { SIGPIPE, SIGCHLD };
+ * Flick itself ignores SIGPIPE from its first session on, and SIGXFSZ from the start: a write
+ * that passes a limit fails, which is said. Of who ignores SIGCHLD the kernel keeps no child
+ * for that to be waited for, neither its status nor its CPU time. */
+static const int kept[] = { SIGPIPE, SIGXFSZ, SIGCHLD };
 static __sighandler_t inherited[ARRAY_LEN(kept)];
 
 void fl_launch_keep_signals(void)
@@ -307,6 +308,7 @@ void fl_launch_keep_signals(void)
 		if (!sigaction(kept[i], NULL, &act))
 			inherited[i] = act.sa_handler;
 	signal(SIGCHLD, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static int check_library(struct fl_launch *l)

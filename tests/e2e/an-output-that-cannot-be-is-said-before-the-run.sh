@@ -18,3 +18,15 @@ mkdir -p "$long" && cd "$long" || fail "no such directory"
 run "$FLICK" record -o here -- "$work/recursion"
 one_line_error 1 'here: .*SQLite takes no more than 511'
 ! grep -q '^count' "$out" || fail "$label the program ran for nothing"
+
+# The kernel ends who passes this limit by a signal, if he does not ignore that.
+label="a limit of 512 bytes:"
+cd "$work" || fail "no such directory"
+(
+	ulimit -f 1			# blocks of 512 bytes in sh, of 1024 in bash
+	"$FLICK" record -o "$data" -- "$work/recursion" 2>&1
+	echo "status $?"
+) | cat >"$out"
+grep -qx 'status 1' "$out" && [ "$(grep -c '^flick: cannot write results: ' "$out")" = 1 ] ||
+	fail "$label $(cat "$out")"
+! grep -q '^count' "$out" || fail "$label the program ran for nothing"

@@ -21,9 +21,10 @@ same "a b" '' '*'
 # Ignored signals stay so, whichever.
 label="signals:"
 (
-	trap '' PIPE HUP
+	trap '' PIPE HUP XFSZ
 	same
 	grep -q '^signal 13 blocked 0 ignored' "$out" || fail "$label SIGPIPE is not ignored"
+	grep -q '^signal 25 blocked 0 ignored' "$out" || fail "$label SIGXFSZ is not ignored"
 ) || exit 1
 
 # Who ignores SIGCHLD is told of no child by the kernel; flick knows the target's status, though.
