@@ -850,7 +850,8 @@ static int choose_view(struct wish *w)
 		return 0;
 	with = with ? with : w->part.is_given ? "time-range" :
 	       w->analysis && strcmp(w->analysis, view->result) ? "analysis" :
-	       view->names_functions && w->only.n ? "only" : NULL;
+	       view->names_functions && w->only.n ? "only" :
+	       w->annotate && w->lines ? "lines" : NULL;
 	w->analysis = view->result;
 	if (with)
 		fl_say("--%s shows what samples tell: it cannot be used with --%s%s",

@@ -85,6 +85,12 @@ static struct fl_source_file *file_of(struct fl_source_texts *t, const char *nam
 	return read_source(f) || fl_hash_put(&t->by_name, hash, (uint32_t)t->n) ? NULL : f;
 }
 
+/* What has no width: a NUL would end the text, and compilers pass over it as over a blank. */
+static bool is_blank(char c)
+{
+	return !c || isspace((unsigned char)c);
+}
+
 /* Each run of blanks and tabs becomes one blank; at the ends there is none. */
 static char *shorten(const char *from, size_t n)
 {
@@ -92,7 +98,7 @@ static char *shorten(const char *from, size_t n)
 	size_t used = 0;
 
 	for (size_t i = 0; text && i < n; i++)
-		if (!isspace((unsigned char)from[i]))
+		if (!is_blank(from[i]))
 			text[used++] = from[i];
 		else if (used && text[used - 1] != ' ')
 			text[used++] = ' ';

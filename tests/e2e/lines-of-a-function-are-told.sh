@@ -96,6 +96,12 @@ sed 3q "$work/lines.c" >"$work/l.c"
 run "$FLICK" report --annotate work "$data"
 succeeded
 grep -q "/l.c:$dear *\$" "$out" || fail "$label $(cat "$out")"
+# Compilers take a NUL for a blank, and so does the table: what is behind it is there.
+label="a source with other bytes:"
+sed 's|[/][*] dear [*]/|/*@dear */|' "$work/lines.c" | tr @ '\000' | sed 's/$/\r/' >"$work/l.c"
+run "$FLICK" report --annotate work "$data"
+succeeded
+grep -q "/l.c:$dear  *s += n / i; /[*] dear [*]/\$" "$out" || fail "$label $(cat "$out")"
 label="no source:"
 mv "$work/l.c" "$work/elsewhere"
 run "$FLICK" report --annotate work "$data"
@@ -226,6 +232,9 @@ run "$FLICK" report --annotate wrk "$data"
 one_line_error 1 'no function of places matches .wrk.; did you mean .work.?'
 run "$FLICK" report --annotate work -P work "$data"
 one_line_error 2 '--annotate shows what samples tell: it cannot be used with --only .-P.: name'
+# Lines of functions would stand in a second column of the same name.
+run "$FLICK" report --annotate work --lines "$data"
+one_line_error 2 '--annotate shows what samples tell: it cannot be used with --lines'
 run "$FLICK" report --annotate work --diff "$data" "$data"
 one_line_error 2 '--annotate cannot be used with --diff'
 
