@@ -288,6 +288,15 @@ static void in_parent(void)
 	fl_arch_check(own_fork.checked);
 }
 
+/* Behind chroot() there may be no /proc, and a sandbox may deny it. What begins to wait before
+ * the fork returns needs none. */
+static int watch_fork(void)
+{
+	int err = fl_watch_open(watched);
+
+	return watched->is_attached || !fl_probes_count() ? err : 0;
+}
+
 /* Get a row, text and a watch of its own: 0, or why that cannot be. */
 static int become_process(void)
 {
@@ -297,7 +306,7 @@ static int become_process(void)
 		return err;
 	err = fl_probes_take_over();
 	if (!err)
-		err = fl_watch_open(watched);
+		err = watch_fork();
 	if (!err)
 		err = fl_life_watch(watched);
 	if (err)

@@ -362,7 +362,7 @@ void fl_os_process_reap(int pid);	/* waits for the child's end */
 #define FL_OS_OUTSIDE_NAME "flick-watch"
 enum { FL_CPU_WORDS = 16 };		/* a bit a CPU; nobody asks for more */
 bool fl_os_outside_is(int pid);
-int fl_os_outside_open(void);
+int fl_os_outside_open(void);		/* -errno: without /proc; it is open all the same */
 int fl_os_outside_open_late(void);	/* in any thread of a program that runs already */
 int fl_os_outside_start(int (*run)(void *), void *arg, int parent, const uint64_t *others);
 /* How many CPUs the caller would share with that process: 0 if there are others for it. */

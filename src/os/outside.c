@@ -66,7 +66,7 @@ static pthread_mutex_t first;		/* held by the program's first thread */
 static struct {
 	char *stack;			/* its mapping; NULL: none was started here */
 	int of;				/* the process that it stands beside */
-	uint64_t since;			/* when that process began */
+	uint64_t since;			/* when that process began; 0: not known */
 	uint32_t id;			/* 0 when it has ended; futex */
 	uint32_t ready;
 	int (*run)(void *);
@@ -92,7 +92,7 @@ int fl_os_outside_open(void)
 {
 	int err = fl_os_outside_open_late();
 
-	outside.is_late = false;
+	outside.is_late = false;	/* so it may be without /proc */
 	fl_os_hold(&first);
 	return err;
 }
@@ -201,11 +201,14 @@ bool fl_os_takes_orphans(void)
 	return SYS(SYS_prctl, PR_GET_CHILD_SUBREAPER, &flag) || flag || fl_os_pid() == 1;
 }
 
-/* After unshare(CLONE_NEWPID) the next process is the first of a namespace. */
+/* After unshare(CLONE_NEWPID) the next process is the first of a namespace. Who has no /proc
+ * was forked just now, so it is in that one already. */
 static bool begins_namespace(void)
 {
 	char own[32], childrens[32];
 
+	if (!outside.since)
+		return false;
 	return fl_os_readlink("/proc/thread-self/ns/pid", own, sizeof own) < 0 ||
 	       fl_os_readlink("/proc/thread-self/ns/pid_for_children", childrens,
 			      sizeof childrens) < 0 ||
@@ -275,6 +278,15 @@ static int has_this_memory(void *own, int tid)
 	return SYS(SYS_kcmp, *(int *)own, tid, KCMP_VM) == 0;
 }
 
+/* Without /proc nobody knows of threads beside the first one. A process that has ended has no
+ * memory, also while nobody has waited for it. */
+static bool has_first_thread(uint32_t word, int own)
+{
+	long differ = SYS(SYS_kcmp, own, outside.of, KCMP_VM);
+
+	return !is_marked(word) && differ <= 0 && differ != -ESRCH;
+}
+
 /* See WHY 2. A thread of flick's is not counted. Where /proc is denied the mark alone
  * counts: an end too early is better than to wait for ever. */
 static bool is_anybody_here(uint32_t word)
@@ -282,6 +294,8 @@ static bool is_anybody_here(uint32_t word)
 	struct fl_process_status s;
 	int err = fl_os_process_status(outside.of, &s), own = (int)SYS(SYS_getpid);
 
+	if (!outside.since)
+		return has_first_thread(word, own);
 	if (err)
 		return err != -ENOENT && err != -ESRCH && !is_marked(word);
 	if (fl_os_is_outside() && s.since != outside.since)
