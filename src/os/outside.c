@@ -201,18 +201,17 @@ bool fl_os_takes_orphans(void)
 	return SYS(SYS_prctl, PR_GET_CHILD_SUBREAPER, &flag) || flag || fl_os_pid() == 1;
 }
 
-/* After unshare(CLONE_NEWPID) the next process is the first of a namespace. Who has no /proc
- * was forked just now, so it is in that one already. */
+/* After unshare(CLONE_NEWPID) the next process is the first of a namespace. Who cannot read
+ * when it began was forked just now, so it is in that one already. */
 static bool begins_namespace(void)
 {
 	char own[32], childrens[32];
 
-	if (!outside.since)
-		return false;
-	return fl_os_readlink("/proc/thread-self/ns/pid", own, sizeof own) < 0 ||
-	       fl_os_readlink("/proc/thread-self/ns/pid_for_children", childrens,
-			      sizeof childrens) < 0 ||
-	       __builtin_strcmp(own, childrens) != 0;
+	if (fl_os_readlink("/proc/thread-self/ns/pid", own, sizeof own) < 0 ||
+	    fl_os_readlink("/proc/thread-self/ns/pid_for_children", childrens,
+			   sizeof childrens) < 0)
+		return outside.since;
+	return __builtin_strcmp(own, childrens) != 0;
 }
 
 static int start(int parent)
@@ -294,10 +293,12 @@ static bool is_anybody_here(uint32_t word)
 	struct fl_process_status s;
 	int err = fl_os_process_status(outside.of, &s), own = (int)SYS(SYS_getpid);
 
-	if (!outside.since)
+	if (err && !outside.since)
 		return has_first_thread(word, own);
 	if (err)
 		return err != -ENOENT && err != -ESRCH && !is_marked(word);
+	if (!outside.since)			/* there was no descriptor for it */
+		outside.since = s.since;
 	if (fl_os_is_outside() && s.since != outside.since)
 		return false;			/* another process has the number now */
 	if (outside.is_late && fl_os_is_outside())

@@ -1,7 +1,8 @@
 #!/bin/sh
-# --follow: children that are forked behind chroot(), where there is no /proc, or in a sandbox that
-# denies it (Landlock), are recorded as others are: every call is counted, what waits beside each
-# stays as long as the child, and the child, its children and their ends are as without flick.
+# --follow: children that are forked behind chroot(), where there is no /proc, in a sandbox that
+# denies it (Landlock), or by a program that has no descriptor left, are recorded as others are:
+# every call is counted, what waits beside each stays as long as the child, and the child, its
+# children and their ends are as without flick.
 . "$(dirname "$0")/lib"
 no_emulator forks
 need "$CC" sqlite3 ps
@@ -15,6 +16,7 @@ cat >"$work/apart.c" <<'C'
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,7 +59,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	if (strcmp(argv[1], "/") ? chroot(argv[1]) || chdir("/") : deny())
+	if (!strcmp(argv[1], "none") ? setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 3, 3 }) :
+	    strcmp(argv[1], "/") ? chroot(argv[1]) || chdir("/") : deny())
 		return 77;
 	if (open("/proc/self/stat", O_RDONLY) >= 0)
 		return 1;
@@ -72,10 +75,9 @@ int main(int argc, char **argv)
 }
 C
 mkdir "$work/empty" && "$CC" -O1 -o "$work/apart" "$work/apart.c" || skip "no program could be made"
-ways=
-"$work/apart" "$work/empty" && ways=$work/empty
-"$work/apart" / && ways="$ways /"
-[ -n "$ways" ] || skip "neither chroot() nor a sandbox is to be had"
+ways=none
+"$work/apart" / && ways="/ $ways"
+"$work/apart" "$work/empty" && ways="$work/empty $ways"
 
 for root in $ways; do
 	"$work/apart" "$root" plain killed forks "loses its list" >"$work/alone"
