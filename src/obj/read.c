@@ -19,6 +19,7 @@
 #define MOST_SECTIONS (1u << 20)
 #define MOST_SYMBOLS (1ull << 28)	/* bytes: some 10 M of them */
 #define MOST_NAMES (1ull << 30)
+#define MOST_NOTES (1u << 16)
 
 /* A user has a group of his own where it has his number, as most systems give him one: all that
  * he makes may be writable by that group there. */
@@ -83,6 +84,14 @@ static void take_headers(struct fl_obj *o, int fd)
 		take(o, fd, eh->e_shoff, n * sizeof(*first));
 }
 
+/* Those that may tell the build id. */
+static void take_notes(struct fl_obj *o, int fd)
+{
+	for (size_t i = 0; i < o->eh->e_phnum; i++)
+		if (o->ph[i].p_type == PT_NOTE && o->ph[i].p_filesz <= MOST_NOTES)
+			take(o, fd, o->ph[i].p_offset, o->ph[i].p_filesz);
+}
+
 static int take_section(struct fl_obj *o, int fd, size_t i, uint64_t most)
 {
 	if (i >= o->n_sh)
@@ -107,6 +116,7 @@ static int fill(struct fl_obj *o, int fd, enum fl_obj_part part)
 		return err;
 	if (o->n_sh > MOST_SECTIONS)
 		return FLE_TRUNCATED;
+	take_notes(o, fd);
 	take_section(o, fd, fl_obj_find_names(o), MOST_NAMES);
 	symbols = fl_obj_find_symbols(o);
 	if (!symbols)

@@ -100,6 +100,7 @@ struct fl_recording {
 	size_t n_session;
 	const struct fl_shm_module *modules;
 	size_t n_modules;
+	struct fl_symbols *symbols;	/* of the modules' files; NULL: none were read */
 	const struct fl_shm_site *sites;
 	const uint32_t *function_of;	/* index: site */
 	size_t n_sites;

@@ -145,7 +145,9 @@ static int put_modules(sqlite3 *db, const struct fl_recording *r)
 		const struct fl_shm_module *m = &r->modules[i];
 		char id[FL_BUILD_ID_TEXT];
 
-		put_row(&w, fl_build_id(m->path, id) ? "isiiis" : "isiiin",
+		bool has_id = r->symbols && fl_symbols_build_id(r->symbols, m->path, id);
+
+		put_row(&w, has_id ? "isiiis" : "isiiin",
 			      INTS((int64_t)i, (int64_t)m->base, (int64_t)m->lo,
 				   (int64_t)m->hi), TEXTS(m->path, id));
 	}

@@ -43,6 +43,9 @@ char *fl_line_text(const char *here, const char *file, int line);
 /* The build id of a file, in hexadecimal digits; false: it has none, or cannot be read. */
 enum { FL_BUILD_ID_TEXT = 2 * FL_OBJ_ID + 1 };
 bool fl_build_id(const char *path, char text[FL_BUILD_ID_TEXT]);
+/* Likewise of a file whose symbols were read, as it was then; false: they were not. */
+bool fl_symbols_build_id(struct fl_symbols *, const char *path, char text[FL_BUILD_ID_TEXT]);
+void fl_build_id_text(const uint8_t id[FL_OBJ_ID], char text[FL_BUILD_ID_TEXT]);
 /* Fill `why` with "PATH: what SQLite says" or a text; returns -1. */
 int fl_store_fail(const struct fl_store *, char why[FL_WHY], const char *text);
 

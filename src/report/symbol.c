@@ -19,6 +19,7 @@
 
 #include "obj/obj.h"
 #include "report/linkage.h"
+#include "report/schema.h"
 #include "report/source.h"
 
 #define LONGEST (16u << 10)		/* bytes of a name */
@@ -386,6 +387,21 @@ static void ask_frames(struct file *f)
 	if (f->n_stubs)
 		qsort(f->stubs, f->n_stubs, sizeof(*f->stubs), compare_entries);
 	fl_obj_unlay(&m);
+}
+
+bool fl_symbols_build_id(struct fl_symbols *s, const char *path, char text[FL_BUILD_ID_TEXT])
+{
+	uint8_t id[FL_OBJ_ID];
+	bool has_id = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (size_t i = 0; !has_id && i < s->n; i++)
+		has_id = s->files[i].obj.eh && !strcmp(s->files[i].path, path) &&
+			 fl_obj_file_id(&s->files[i].obj, id);
+	pthread_mutex_unlock(&s->lock);
+	if (has_id)
+		fl_build_id_text(id, text);
+	return has_id;
 }
 
 /* Nearly all functions of a stripped program are found by frames, so these are read, too. */

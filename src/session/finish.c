@@ -323,6 +323,7 @@ static int save_with(struct fl_session *s, const struct kept_rows *kept,
 	struct flick_rows results[FL_MAX_ANALYSES + FL_N_SAMPLED];
 	struct fl_recording r = {
 		.modules = s->functions.modules, .n_modules = s->functions.n_modules,
+		.symbols = s->functions.symbols,
 		.sites = kept->sites, .n_sites = s->chosen.n, .kept = kept->is_kept,
 		.function_of = s->functions.function_of,
 		.providers = providers, .tactics = fl_tactic_names,

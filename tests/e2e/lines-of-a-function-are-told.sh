@@ -228,6 +228,21 @@ grep -q "/lines has changed since, or is gone: " "$out" && grep -Eq ' 0x[0-9a-f]
 	fail "$label $(cat "$out")"
 mv "$work/elsewhere" "$work/lines"
 
+# The build is told that ran, not the one that was put in its place meanwhile.
+label="built anew while it runs:"
+sed 's/^int main(void)$/int rename(const char *, const char *);\nint main(int argc, char **argv)/
+	/int main/,$ s/^{$/{\n	if (argc > 1)\n		rename(argv[1], argv[0]);/' \
+	"$work/lines.c" >"$work/l.c"
+build -g -falign-functions=64
+mv "$work/lines" "$work/next"
+build -g
+record -- "$work/lines" "$work/next"
+succeeded
+run "$FLICK" report --annotate work "$data"
+succeeded
+[ ! -e "$work/next" ] || fail "$label it was not"
+grep -q "/lines has changed since" "$out" || fail "$label $(cat "$out")"
+
 run "$FLICK" report --annotate wrk "$data"
 one_line_error 1 'no function of places matches .wrk.; did you mean .work.?'
 run "$FLICK" report --annotate work -P work "$data"
