@@ -34,10 +34,9 @@ struct annotated {
 	struct fl_hash by_line;
 	const char *here;		/* the working directory */
 	int64_t ended;			/* when the recording did, seconds; 0: not known */
-	int64_t built;			/* when the program was changed that is looked at */
 	struct checked_build {
 		const char *path;
-		int64_t built;
+		int64_t built;		/* when it was changed, seconds */
 		bool can;		/* its lines are those of the recording */
 	} *files;
 	size_t n_files;
@@ -46,18 +45,25 @@ struct annotated {
 
 struct sampled_place {
 	const char *path;		/* of the program's file; NULL: it is not to be read */
+	int64_t built;			/* when that was changed */
 	const char *file;		/* NULL: its line is not known */
 	int line;
 	uint64_t at;			/* 0: nor is its address */
 };
 
-static struct sampled_place look_up_place(const struct annotated *a, const char *path,
-					  uint64_t at, uint64_t samples)
+/* build: NULL: it is in no file. */
+static struct sampled_place look_up_place(const struct annotated *a,
+					  const struct checked_build *build, uint64_t at,
+					  uint64_t samples)
 {
-	struct sampled_place p = { .path = path, .at = at };
+	struct sampled_place p = { .at = build ? at : 0 };
 
-	p.file = at && path ? fl_symbols_line(a->symbols, path, at, &p.line) : NULL;
-	if (at && path && !p.file)
+	if (build && build->can) {
+		p.path = build->path;
+		p.built = build->built;
+	}
+	p.file = p.at && p.path ? fl_symbols_line(a->symbols, p.path, at, &p.line) : NULL;
+	if (p.at && p.path && !p.file)
 		a->found->bare += samples;
 	return p;
 }
@@ -93,7 +99,7 @@ static const char *read_code(struct annotated *a, const struct sampled_place *p)
 	if (!p->file)
 		return p->path && p->at ? read_insn(a, p) : "";
 	code = fl_store_own(a->store, fl_source_text(&a->texts, p->file, p->line, &changed));
-	if (code && *code && changed > a->built && !a->found->newer)
+	if (code && *code && changed > p->built && !a->found->newer)
 		a->found->newer = fl_store_own(a->store, strdup(p->file));
 	return code;
 }
@@ -180,24 +186,20 @@ static int add_places(struct annotated *a, const struct fl_sheet *s)
 
 	for (size_t i = 0; i < r->n_rows; i++) {
 		const uint64_t *from = r->cells + i * r->n_columns;
-		const struct checked_build *file = NULL;
-		const char *path = NULL;
+		const struct checked_build *build = NULL;
 		struct sampled_place place;
 		uint64_t *row;
 
 		if (from[function] < s->n_functions) {
-			file = check_build(a, &a->homes[from[function]]);
-			if (!file)
+			build = check_build(a, &a->homes[from[function]]);
+			if (!build)
 				return -ENOMEM;
-			path = file->path;
-			a->built = file->built;
 		}
-		place = look_up_place(a, file && file->can ? path : NULL,
-				      path ? from[address] : 0, from[samples]);
+		place = look_up_place(a, build, from[address], from[samples]);
 		row = row_of_place(a, &place, from[function]);
 		if (!row)
 			return -ENOMEM;
-		if (!path || !from[address])
+		if (!place.at)
 			a->found->unknown += from[samples];
 		row[SELF] += from[self];
 		row[SAMPLES] += from[samples];
