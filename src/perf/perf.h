@@ -87,6 +87,10 @@ struct fl_mapped_program {
 const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *, size_t *n);
 /* Likewise: CPU time of a thread, or of those that have had that number. */
 uint64_t fl_sampler_ran_ns(const struct fl_sampler *, int32_t tid);
+/* Up to `room` processes that came of `pid` and had not ended at the last poll: how many. 0,
+ * too, where records were lost: an end may be among these. */
+size_t fl_sampler_children(const struct fl_sampler *, int32_t pid, int32_t *children,
+			   size_t room);
 /* CPU time of one period, nanoseconds: what a sample stands for, or several. */
 uint64_t fl_sampler_period_ns(void);
 /* How long a sample holds up the thread that it is taken of, nanoseconds: measured on the

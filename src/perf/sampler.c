@@ -334,6 +334,17 @@ uint64_t fl_sampler_ran_ns(const struct fl_sampler *s, int32_t tid)
 	return thread ? thread->periods * PERIOD_NS : 0;
 }
 
+size_t fl_sampler_children(const struct fl_sampler *s, int32_t pid, int32_t *children,
+			   size_t room)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; !s->lost && i < s->mapped.n && n < room; i++)
+		if (s->mapped.of[i].pid != pid && s->mapped.of[i].threads)
+			children[n++] = s->mapped.of[i].pid;
+	return n;
+}
+
 /* A sample that stood in a function's body stood in the function. A sample that is there for
  * its stack alone counts as nothing else. What flick has beside a program comes of it, and so
  * has its events: samples there are none of the program's. */

@@ -294,17 +294,35 @@ static void tell_costly(struct fl_session *s)
 	free(calls);
 }
 
-/* To record a compiler's driver, or a shell, is to ask for what it starts. */
+/* To record a compiler's driver, or a shell, is to ask for what it starts. The first process of
+ * a daemon ends at once, and another does what is asked for. */
 static void tell_children(const struct fl_session *s)
 {
-	enum { LEAST_NS = 50000000 };
+	enum { LEAST_NS = 50000000, NAMED = 3 };
 	const struct fl_target_process *t = &s->target;
+	int32_t children[64];
+	size_t n = s->sampler ? fl_sampler_children(s->sampler, s->pid, children,
+						    ARRAY_LEN(children)) : 0;
+	size_t alive = 0, at = 0;
+	char pids[64] = "";
 
-	if (s->o->follow || t->children_ns < LEAST_NS || t->children_ns < t->cpu_ns)
+	if (s->o->follow || s->attached)
 		return;
-	fl_say("%s's children took %.2f s of CPU time, itself %.2f: they are not recorded; "
-	       "--follow records them", s->o->argv[0], (double)t->children_ns / 1e9,
-	       (double)t->cpu_ns / 1e9);
+	if (t->children_ns >= LEAST_NS && t->children_ns >= t->cpu_ns)
+		fl_say("%s's children took %.2f s of CPU time, itself %.2f: they are not "
+		       "recorded; --follow records them", s->o->argv[0],
+		       (double)t->children_ns / 1e9, (double)t->cpu_ns / 1e9);
+	for (size_t i = 0; i < n; i++) {
+		if ((kill(children[i], 0) && errno != EPERM) || fl_os_outside_is(children[i]))
+			continue;
+		if (alive++ < NAMED)
+			at += (size_t)snprintf(pids + at, sizeof(pids) - at, "%s%d",
+					       at ? ", " : "", children[i]);
+	}
+	if (alive)
+		fl_say("%s left %zu process%s running (%s%s), not recorded: --follow records "
+		       "what a program starts", s->o->argv[0], alive, alive > 1 ? "es" : "",
+		       pids, alive > NAMED ? ", ..." : "");
 }
 
 void fl_session_tell(struct fl_session *s)

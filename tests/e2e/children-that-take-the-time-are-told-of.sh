@@ -1,6 +1,7 @@
 #!/bin/sh
 # A program whose children take the time, and are not recorded, is told so: not with --follow,
-# nor where they take less than itself.
+# nor where they take less than itself. So is one that leaves children running, as a daemon
+# does; those that have ended are not counted.
 . "$(dirname "$0")/lib"
 need "$CC"
 cat >"$work/spins.c" <<'END'
@@ -42,3 +43,38 @@ done
 record -a counts --follow -- "$work/spins" 0.02 0.3
 succeeded
 ! grep -q "children took" "$err" || fail "--follow: $(cat "$err")"
+
+cat >"$work/leaves.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Leaves so many children, whose numbers it prints, behind three that have ended. */
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 3; i++)
+		if (fork() == 0)
+			_exit(0);
+	while (wait(NULL) > 0)
+		;
+	for (int i = 0; i < atoi(argv[1]); i++) {
+		int pid = fork();
+		if (pid == 0)
+			return sleep(300);
+		printf("%d\n", pid);
+	}
+	return argc != 2;
+}
+END
+compile "$work/leaves" "$work/leaves.c" -O2
+for n in 0 1 5; do
+	record -- "$work/leaves" $n
+	[ $n -eq 0 ] || kill $(cat "$out")
+	succeeded
+	emulated samples && continue
+	case $n in
+	0) ! grep -q "running" "$err" ;;
+	1) grep -q "leaves left 1 process running ($(cat "$out")), not recorded" "$err" ;;
+	5) grep -Eq "left 5 processes running \\([0-9]+, [0-9]+, [0-9]+, \.\.\.\)" "$err" ;;
+	esac || fail "$n children that run on: $(cat "$err")"
+done
