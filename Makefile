@@ -72,14 +72,16 @@ GUEST_SRC := $(filter-out $(READER_ONLY),$(call sources,$(GUEST_DIRS)))
 INSIDE_SRC := $(filter-out src/agent/%,$(GUEST_SRC))
 READER_SRC := $(call sources,$(READER_DIRS)) $(READER_ONLY)
 
-# guest/: ships in the target. reader/: everything, compiled for the command.
+# guest/: ships in the target, and but for the agent in the command, which measures what the
+# target will have: an agent stands before functions of its program.
+# reader/: what is in the command alone.
 # points/: what shares memory, so that a test can stop a protocol (FL_POINT), and
 # readers whose steps a test counts, or waits for.
 GUEST := $(call objects,guest,$(GUEST_SRC))
+INSIDE := $(call objects,guest,$(INSIDE_SRC))
 READER := $(call objects,reader,$(READER_SRC))
-READER_INSIDE := $(call objects,reader,$(INSIDE_SRC))
 TESTED_READER := $(filter-out %/cli/main.o,$(READER))
-TESTED := $(call objects,guest,$(INSIDE_SRC)) $(TESTED_READER)
+TESTED := $(INSIDE) $(TESTED_READER)
 POINTED := $(READER_ONLY) $(shell grep -lsw FL_POINT src/analysis/*.c src/perf/*.c)
 POINTS := $(call objects,points,$(GUEST_SRC) $(POINTED)) \
 	$(filter-out $(call objects,reader,$(POINTED)),$(TESTED_READER))
@@ -128,8 +130,6 @@ $(BUILD)/reader/%.o: src/%.c config.mk
 	$(call compile,-DFLICK_VERSION='"$(VERSION)"' \
 		-DFLICK_LIBRARY='"libflick.so.$(ABI)"' -DFLICK_LIBDIR='"$(LIBDIR)"' \
 		-DFLICK_LIBDIR_FROM_BIN='"$(patsubst $(PREFIX)/%,../%,$(LIBDIR))"')
-$(BUILD)/reader/%.o: src/%.S config.mk
-	$(call compile,$(NO_STACK))
 
 $(BUILD)/reader/report/to-flame.o: src/report/flame.js
 
@@ -162,7 +162,7 @@ $(LIB): $(GUEST) $(call objects,guest,$(ALONE)) $(MAP)
 	@ln -sf libflick.so $@.$(ABI)
 
 $(BUILD)/libflick.a: $(GUEST)
-$(BUILD)/reader/inside.a: $(READER_INSIDE)
+$(BUILD)/inside.a: $(INSIDE)
 $(BUILD)/tested.a: $(TESTED)
 $(BUILD)/points.a: $(POINTS)
 %.a:
@@ -171,9 +171,9 @@ $(BUILD)/points.a: $(POINTS)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-# Of the guest code the command takes what it uses: an archive.
+# Of the guest code the command takes what it uses.
 # In one step, because tests may use the one that is there while another test installs.
-$(BUILD)/flick: $(READER) $(BUILD)/reader/inside.a
+$(BUILD)/flick: $(READER) $(BUILD)/inside.a
 	@echo "  LINK   $@"
 	$(Q)$(CC) -o $@.new $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl
 	$(Q)mv -f $@.new $@
@@ -207,7 +207,7 @@ $(KILLER): tests/targets/kill-at.c $(call objects,points,$(GUEST_SRC) $(ALONE)) 
 ATTACHES := $(shell grep -lsw FL_POINT src/process/attach*.c)
 READER_KILLER := $(BUILD)/tests/flick-kill-at
 $(READER_KILLER): tests/targets/kill-at.c $(call objects,points,$(ATTACHES)) \
-		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/reader/inside.a
+		$(filter-out $(call objects,reader,$(ATTACHES)),$(READER)) $(BUILD)/inside.a
 	@mkdir -p $(@D)
 	@echo "  LINK   $@"
 	$(Q)$(CC) $(STRICT) -Isrc -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(READER_LIBS) -lm -lpthread -ldl

@@ -49,7 +49,7 @@ for program in bodies sites; do
 	read -r line kib <&9
 	lives
 	[ "$line" = locked ] && [ "$kib" -lt 1000000 ] || fail "$label $line $kib"
-	kill -INT $recorder
+	kill $recorder
 	wait $recorder || fail "$label $(cat "$err")"
 	[ "$(sql "select calls > 1000 from counts_named where function = 'work'")" = 1 ] ||
 		fail "$label its calls are not told"
