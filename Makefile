@@ -224,52 +224,46 @@ $(TEST_BIN): $(BUILD)/tests/%: tests/%.c
 
 # ---- another CPU ---------------------------------------------------------------
 
-# All code but this CPU's, and the port that is begun, compiled for that one: what knows no
-# CPU must not know this one either. Tests that need neither a library nor a site run there,
-# by an emulator: those of tests/unit that are named here, and tests/cross.
+# The library, the agent and the command for that CPU: an emulator runs them in tests/aarch64.
+# What knows no CPU must not know this one either. So it runs tests/cross, and those of
+# tests/unit that are named here, which need neither a library nor a site. Where that CPU's
+# libraries cannot be had these are skipped, and say so.
 OTHER := $(if $(filter x86_64,$(ARCH)),$(if $(shell command -v aarch64-linux-gnu-gcc),aarch64))
-OTHER_CC = $(OTHER)-linux-gnu-gcc
-OTHER_RUN = qemu-$(OTHER) -L /usr/$(OTHER)-linux-gnu
-OTHER_FLAGS = $(STRICT) -Werror -O2 -Isrc -Iinclude -Itests/cross -Itests/unit -MMD -MP \
-	-idirafter /usr/include $(foreach n,VERSION LIBRARY LIBDIR LIBDIR_FROM_BIN,\
-	-DFLICK_$n='""')
+OTHER_TREE = $$BUILD/$(OTHER)-linux-gnu/build
+OTHER_RUN = qemu-$(OTHER) -L "$$BUILD/sysroot-$(OTHER)-linux-gnu"
+OTHER_MAKE = $(MAKE) --no-print-directory CROSS=$(OTHER)-linux-gnu- CPPFLAGS=-Werror
 OTHER_UNIT = analysis-calls analysis-counts analysis-histogram analysis-latency \
 	analysis-stack attach base-err base-pattern bytes channel-reader \
 	session-afford session-clock session-own perf-preempt report-diff report-names
-OTHER_SRC := $(filter-out src/arch/$(ARCH)/% src/trial/$(ARCH)/%,$(GUEST_SRC) $(READER_SRC)) \
-	$(call sources,arch/$(OTHER))
-OTHER_OBJ := $(call objects,other,$(OTHER_SRC))
-OTHER_TESTS := $(if $(OTHER),$(patsubst %,$(BUILD)/tests/cross/%,$(OTHER_UNIT) \
-	$(basename $(notdir $(wildcard tests/cross/*.c)))))
+OTHER_NAMES = $(OTHER_UNIT) $(basename $(notdir $(wildcard tests/cross/*.c)))
+OTHER_TESTS := $(if $(OTHER),$(patsubst %,$(BUILD)/tests/cross/%,$(OTHER_NAMES)))
 
-$(filter-out $(call objects,other,$(READER_SRC)),$(OTHER_OBJ)): OTHER_FLAGS += -mgeneral-regs-only
-$(BUILD)/other/%.o: src/%.c config.mk
-	@mkdir -p $(@D)
-	@echo "  OTHER  $<"
-	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -c -o $@ $<
-$(BUILD)/other/%.o: src/%.S config.mk
-	@mkdir -p $(@D)
-	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -c -o $@ $<
-$(BUILD)/other.a: $(OTHER_OBJ)
-$(BUILD)/other/tests/bytes: $(call objects,other,src/base/bytes.c)
-vpath %.c tests/unit tests/cross
-$(BUILD)/other/tests/%: %.c $(BUILD)/other.a
-	@mkdir -p $(@D)
-	@echo "  OTHER  $<"
-	$(Q)$(OTHER_CC) $(OTHER_FLAGS) -Wno-error -MT $@ -MF $@.d -o $@ $< $(filter %.o %.a,$^) -lm -lpthread
-$(OTHER_TESTS): $(BUILD)/tests/cross/%: $(BUILD)/other/tests/%
-	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec %s "$$BUILD/other/tests/%s"\n' '$(OTHER_RUN)' $* >$@
-	@chmod +x $@
-
-# The library, the agent and the command for that CPU: tests/aarch64 runs them. Where the
-# libraries cannot be had these are skipped, and say so.
-cross-built: CROSS_GOAL = all
+cross-built: CROSS_GOAL = cross-tests
 # What tests of tests/e2e need beside the programs under test, too.
 cross-e2e-built: CROSS_GOAL = e2e-built
 cross-built cross-e2e-built:
-	$(if $(OTHER),@$(MAKE) --no-print-directory CROSS=$(OTHER)-linux-gnu- $(CROSS_GOAL) \
-		>$(BUILD)/cross.log 2>&1 || tail -n 3 $(BUILD)/cross.log)
+ifneq ($(OTHER),)
+	@mkdir -p $(BUILD)
+	+@if $(OTHER_MAKE) config.mk >$(BUILD)/cross.log 2>&1; then \
+		$(OTHER_MAKE) $(CROSS_GOAL) >>$(BUILD)/cross.log 2>&1 || \
+			{ tail -n 20 $(BUILD)/cross.log; exit 1; } \
+	else tail -n 3 $(BUILD)/cross.log; fi
+endif
+$(OTHER_TESTS): $(BUILD)/tests/cross/%: Makefile
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\n[ -x "%s" ] || { echo "no build for $(OTHER)"; exit 77; }\nexec %s\n' \
+		'$(OTHER_TREE)/tests/cross/$*' '$(OTHER_RUN) "$(OTHER_TREE)/tests/cross/$*"' >$@
+	@chmod +x $@
+
+# There, where CROSS has led.
+cross-tests: all $(OTHER_NAMES:%=$(BUILD)/tests/cross/%)
+vpath %.c tests/unit tests/cross
+$(BUILD)/tests/cross/bytes: $(call objects,guest,src/base/bytes.c)
+$(BUILD)/tests/cross/%: %.c $(BUILD)/tested.a
+	@mkdir -p $(@D)
+	@echo "  CC     $<"
+	$(Q)$(COMPILE) -Wno-error -Itests/cross -Itests/unit -MT $@ -MF $@.d -o $@ $< \
+		$(filter %.o %.a,$^) -lm -lpthread
 
 # ---- another CPU's pure parts, here --------------------------------------------------
 
@@ -416,10 +410,10 @@ clean:
 	rm -rf $(BUILD) config.mk
 
 .PHONY: all $(FRONT) $(FRONT:%=run-%) check-a64-e2e run-check-a64-e2e deps check-deps help format-check install uninstall deb \
-	clean always cross-built tests-built
+	clean always cross-built cross-e2e-built cross-tests tests-built
 .DELETE_ON_ERROR:
 
--include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests other a64 fuzz) \
-	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader other a64))
+-include $(wildcard $(patsubst %,$(BUILD)/%/*/*.d,guest points reader tests a64 fuzz) \
+	$(patsubst %,$(BUILD)/%/*/*/*.d,guest points reader a64))
 
 endif					# CROSS
