@@ -85,14 +85,14 @@ done
 
 # What cost more than the program did is said, and what to leave out.
 label="--all:"
-record --all -- "$work/tiny" 2500
+record --all -- "$work/tiny" 500
 succeeded
 [ "$(grep -c 'recording every call took .* leave out most of it by -U' "$err")" -eq 1 ] || fail "$label no line"
 grep -q "leave out most of it by -U 'tiny' -U 'rare'" "$err" || fail "$label not these"
 grep -Eq '^cost: [0-9.]+ % of CPU time \(probes [0-9.]+, switching [0-9.]+, (samples [0-9.]+, )?reader on another core [0-9.]+\),' \
 	"$err" || fail "$label no cost"
 label="--trigger:"			# which cannot be without its function
-record --trigger 'tiny>100s' -- "$work/tiny" 2500
+record --trigger 'tiny>100s' -- "$work/tiny" 500
 succeeded
 grep -q "leave out most of it by -U" "$err" && ! grep -q "by.* -U 'tiny'" "$err" ||
 	fail "$label $(cat "$err")"
@@ -106,7 +106,7 @@ void other(void);
 __attribute__((noipa)) static void twin(void) { }
 int main(void)
 {
-	for (int i = 0; i < 20000000; i++) {
+	for (int i = 0; i < 4000000; i++) {
 		twin();
 		other();
 	}

@@ -11,6 +11,7 @@ slain=${BUILD:-$top/build}/tests/libflick-kill-at.so
 cp "$slain" "$work/libflick.so.0"		# it is known by its name
 slain=$work/libflick.so.0
 export FLICK_KILL_OTHER="$work/kill"
+for=0.1
 cp "$work/attached" "$work/sites"
 compile "$work/bodies" "$targets/attached.c" -O2
 # launched OPTION...	$program is started with flick, which is killed a moment later
@@ -78,7 +79,7 @@ for program in sites bodies; do
 	[ $program = sites ] && after=0 || after=0.2
 	for how in "-a counts" "--all" "" "--rate=30%" "-a counts --text=alias" \
 		"-f -a counts" "-a counts -P leaf"; do
-		every 2 || continue
+		every 3 || continue
 		label="$program, $how, after $after s:"
 		launched $how
 		next_ones
@@ -86,14 +87,14 @@ for program in sites bodies; do
 	done
 	for point in processes.joined table.published agent.asked processes.unlock \
 		thread.claim; do
-		every 2 || continue
+		every 3 || continue
 		label="$program, killed at $point:"
 		launched_until $point
 		next
 		fine
 	done
 	for point in agent.given table.published agent.asked thread.claim; do
-		every 2 || continue
+		every 3 || continue
 		label="$program, the next one is killed at $point:"
 		launched_until agent.asked
 		to=$out slain_at $point -p $pid "-d 5"
@@ -102,7 +103,7 @@ for program in sites bodies; do
 		next
 		fine
 	done
-	if every 2; then
+	if every 3; then
 		label="$program, who watches is killed, too:"
 		after=0.2 both=yes
 		launched -a counts

@@ -61,10 +61,10 @@ for=0.2 attach -a counts -P leaf
 sql "select name from $(rows counts) where calls > 100" >"$work/got"
 [ "$(cat "$work/got")" = leaf ] || fail "$label $(cat "$work/got")"
 label="exits, too:"
-for=0.3 attach -a latency --all -P work -P leaf
+for=0.2 attach -a latency --all -P work -P leaf
 is_timed
 label="again:"
-for=0.3 attach -a latency --all -P work -P leaf
+for=0.2 attach -a latency --all -P work -P leaf
 is_timed
 label="entries again:"
 for=0.2 attach -a counts -P work -P leaf
@@ -72,11 +72,11 @@ is_right
 is_as_it_was
 label="exits once more, behind entries of all:"
 for=0.2 attach -a counts -P '*!*'
-for=0.3 attach -a latency --all -P work -P leaf
+for=0.2 attach -a latency --all -P work -P leaf
 is_timed
 for i in 1 2; do
 	label="samples, $i:"
-	for=0.6 attach
+	for=0.4 attach
 	sql "select name from $(rows latency) where name like '%unknown%' and self_ns > 0" \
 		>"$work/got"
 	[ -s "$work/got" ] && fail "$label they have no name: $(cat "$work/got")"
@@ -91,9 +91,9 @@ for i in 1 2; do
 	label="by turns, $i:"
 	for=0.2 attach -a counts -P '*!*'
 	is_right
-	for=0.3 attach -a latency --all -P work -P leaf
+	for=0.2 attach -a latency --all -P work -P leaf
 	is_timed
-	for=0.3 attach
+	for=0.2 attach
 	[ $(($(code_kib) - code)) -le 0 ] || fail "$label code was made anew"
 done
 is_as_it_was
@@ -101,7 +101,7 @@ is_as_it_was
 # What tells paths tells them to one recording, and leaves what counts alone.
 for i in 1 2; do
 	label="paths, $i:"
-	for=0.3 attach -a paths -P work
+	for=0.2 attach -a paths -P work
 	sql "select sum(calls) > 100 from $(rows paths) where name = 'work'" >"$work/got"
 	[ "$(cat "$work/got")" = 1 ] || fail "$label there are none"
 	for=0.2 attach -a counts -P '*!*'

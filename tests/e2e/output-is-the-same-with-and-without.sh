@@ -2,7 +2,7 @@
 # Standard output and the exit status of a target are its own, in every mode.
 . "$(dirname "$0")/lib"
 need "$CC"
-target demo -O2 $sites
+target demo -O2 $sites -DPAGES=400
 run "$work/demo"
 cp "$out" "$work/plain"
 for how in "" "-a counts" "-a latency"; do

@@ -50,7 +50,7 @@ int main(void)
 	return waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 3;
 }
 END
-	compile "$work/$1" "$work/main.c" -O1 "$work/$1.S"
+	compile "$work/$1" "$work/main.c" -O1 -g0 "$work/$1.S"
 }
 
 program named 300000 'lea f_\@(%rip), %rdi' 'lea f_\@(%rip), %rdi'

@@ -12,7 +12,7 @@ nest() {
 	succeeded
 	grep '"ph":"X"' "$out" | sed 's/.*"tid":\([0-9]*\).*"ts":\([0-9]*\)\.\([0-9]*\),"dur":\([0-9]*\)\.\([0-9]*\)}.*/\1 \2\3 \4\5/' |
 		awk '{ printf "%d %.0f %.0f\n", $1, $2, $2 + $3 }' |
-		sort -k1,1n -k2,2n -k3,3nr >"$work/slices"
+		LC_ALL=C sort -k1,1n -k2,2n -k3,3nr >"$work/slices"
 	bad=$(awk -v last="$(sql "select value from session where key = 'duration_ns'")" '
 		NF != 3 || $3 < $2 { print "no slice: " $0; exit }
 		$1 != tid { tid = $1; n = 0 }
@@ -32,17 +32,19 @@ all_of_them() {	# A thread that waits for others takes as long in either.
 	awk '{ sum += $3 - $2 } END { printf "%.0f\n", sum }' "$work/slices"
 }
 
-check() {	# PROGRAM
-	record --trace -- "$work/$1"
+check() {	# PROGRAM ARGUMENT...
+	name=$1
+	shift
+	record --trace -- "$work/$name" "$@"
 	succeeded
 	nest
 	own=$(all_of_them)
 	nest --raw
 	[ "$(all_of_them)" -gt "$own" ] || fail "$label measured $(all_of_them) ns, no more than $own"
 }
-for t in recursion longjmp exceptions sigaltstack threads; do
+for t in recursion longjmp exceptions sigaltstack "threads 8 2000"; do
 	label="$t:"
-	target $t -O1 $sites
+	target ${t%% *} -O1 $sites
 	check $t
 done
 

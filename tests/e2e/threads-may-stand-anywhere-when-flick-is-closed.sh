@@ -13,7 +13,7 @@ stands() {	# WAYS FLAGS...
 	shift
 	target stand "$@" -I"$top/include"
 	for how in $ways; do
-		every 2 || continue
+		every 3 || continue
 		label="$CC $* $how:"
 		FLICK_TEXT=$how run "$work/stand"
 		succeeded

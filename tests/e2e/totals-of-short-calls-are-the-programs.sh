@@ -69,7 +69,7 @@ check
 
 # What calls itself has a total however long its calls are.
 label="a recursive sort:"
-target demo -O2 $sites
+target demo -O2 $sites -DPAGES=1200
 record -- "$work/demo"
 succeeded
 sorted=$(value self_ns sort_words)

@@ -12,7 +12,7 @@ for i in 1 2 3; do
 done
 trap 'kill $spinners; rm -rf "$work"' EXIT
 for i in 1 2 3; do
-	TRUTH_THREADS= record --all -- "$work/short-calls"
+	TRUTH_THREADS= record --all -- "$work/short-calls" 0.3
 	[ "$status" -eq 0 ] || fail "exit status $status"
 	ns=$(sql "SELECT value FROM session WHERE key = 'pc_sample_ns'")
 	[ "${ns:-0}" -gt 0 ] || fail "run $i: a sample costs '$ns' ns"

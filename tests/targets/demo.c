@@ -12,7 +12,9 @@
 #include <string.h>
 
 #define THREADS 4
+#ifndef PAGES
 #define PAGES 4000
+#endif
 #define WORDS 4096
 
 struct page {
