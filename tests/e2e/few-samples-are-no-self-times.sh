@@ -10,8 +10,12 @@ int middle(int x) { int s = 0; for (int i = 0; i < 100; i++) s += leaf(x); retur
 int main(void) { int s = 0; for (int i = 0; i < 1000; i++) s += middle(i); return s == 3; }
 END
 compile "$work/short" "$work/short.c" -O1 $sites
-record -- "$work/short"
-succeeded
+# Beside other work the few calls that are timed may be long ones, by which there is no total.
+for try in 1 2 3 4; do
+	record -- "$work/short"
+	succeeded
+	[ -z "$(sql "select total_ns from $(rows latency) where name = 'leaf'")" ] || break
+done
 run "$FLICK" report "$data"
 grep -q 'samples of the program counter are too few to tell self times from' "$out" ||
 	grep -q 'the system gave no samples' "$out" || fail "it does not say why"

@@ -25,10 +25,14 @@ is_named() {	# SECONDS
 		"$(($(value self_ns caller) + $(value self_ns leaf)))" 3
 }
 
-# Four times 20 rows are five blocks, of which each program takes one.
+# Four times 20 rows are five blocks, of which each program takes one. The reader gives them back,
+# and where it has no CPU for a tenth of a second five programs have ended.
 label="200 programs, room for five:"
-record --follow --sites=20 -- "$work/short-calls" 0.01 exec 200
-has_room
+for try in 1 2 3; do
+	record --follow --sites=20 -- "$work/short-calls" 0.01 exec 200
+	(has_room) && break
+	[ $try -lt 3 ] || fail "$label in no recording of three"
+done
 is_named 2
 
 label="orphans:"
