@@ -287,7 +287,7 @@ $(A64_TEST): $(BUILD)/tests/%: tests/%.c $(BUILD)/a64.a
 
 # clang's libFuzzer, and what reads foreign input built for it: tests/fuzz/NAME.c.
 FUZZ_CC = clang
-FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -g -O1 -fno-omit-frame-pointer \
+FUZZ_FLAGS = $(STRICT) -Isrc -Iinclude -MMD -MP -gline-tables-only -O1 -fno-omit-frame-pointer \
 	-Wno-unknown-warning-option -fsanitize=address,undefined,fuzzer-no-link \
 	-fno-sanitize-recover=undefined
 FUZZ_READS := $(call sources,base os obj arch arch/$(ARCH) site patch copy channel analysis \
