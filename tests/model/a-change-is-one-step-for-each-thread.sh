@@ -9,7 +9,9 @@ holds "and back again" -DCOMMITS=2 -DCALLS=3
 holds "under two threads" -DCALLERS=2 -DCALLS=2
 holds "one probe alone, thrice" -DONE -DCOMMITS=3
 holds "one that has not been on before" -DONE -DCOMMITS=3 -DNEVER_ON
+O=-Og
 holds "one under two threads" -DONE -DCOMMITS=2 -DCALLERS=2 -DCALLS=3
+O=-O0
 
 fails back "no progress before text is on" -DNO_W1
 fails back "none before the index is switched" -DNO_W2

@@ -6,7 +6,8 @@ model flip
 
 holds "a probe is switched three times"
 holds "by two threads at once" -DSTORERS=2
-live "all cores follow" -DALONE -DBOUND -DFLIPS=2
+live "a core follows" -DALONE -DBOUND -DCORES=1 -DFLIPS=2
+further live "all cores follow" -DALONE -DBOUND -DFLIPS=2
 live "all cores follow, with a sync and no bound" -DFLIPS=1
 live "whoever stored last" -DALONE -DBOUND -DSTORERS=2 -DCORES=1 -DFLIPS=2
 

@@ -9,9 +9,13 @@ holds "two patchers, twice each" -DTRIES=2 -DCORES=1
 holds "one patcher, there and back" -DTRIES=2 -DSTORERS=1
 holds "threads pass" -DPARKED=NO_OP
 holds "synchronised by waiting" -DBY_WAIT -DTRIES=2 -DSTORERS=1
-live "all cores run the last version" -DSTORERS=1
-live "the same, threads pass" -DSTORERS=1 -DPARKED=NO_OP
+live "a core runs the last version" -DSTORERS=1 -DCORES=1
+live "the same, threads pass" -DSTORERS=1 -DCORES=1 -DPARKED=NO_OP
+O=-Og
+further live "all cores run the last version" -DSTORERS=1
+further live "the same, threads pass" -DSTORERS=1 -DPARKED=NO_OP
 live "both patchers end" -DCORES=1
+O=-O0
 live "by waiting, if staleness is bounded" -DCORES=1 -DSTORERS=1 -DBY_WAIT -DBOUND
 
 fails torn "no sync after the park" -DNO_SYNC_PARK

@@ -30,7 +30,7 @@ fails unlike "a probe's mark is cleared late" -DCLEAR_LATE
 fails unlike "the mark of all is cleared late" -DALL_CLEAR_LATE
 fails unlike "the thaw looks once" -DONE_LOOK
 fails unlike "the thaw looks before it has stored" -DNO_FENCE_SO
-stuck "the lock is held from freeze to thaw" -DLOCKS -DKEEP_LOCK
+from_last stuck "the lock is held from freeze to thaw" -DLOCKS -DKEEP_LOCK
 stuck "who switches waits for the thaw" -DLOCKS -DWAIT_THAW
 fails stray "denied, and no wait" -DDENIED -DNO_WAIT
 fails stray "denied, and one wait for all" -DDENIED -DWAIT_ONCE

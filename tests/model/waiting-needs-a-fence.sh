@@ -7,7 +7,9 @@ model wait
 holds "two patchers, two cores"
 holds "two patchers, twice each" -DTRIES=2 -DCORES=1
 holds "one patcher, there and back" -DTRIES=2 -DSTORERS=1
+O=-Og
 live "both end, and are followed" -DBOUND -DCORES=1
+O=-O0
 
 fails torn "as printed, without a fence" -DNO_FENCE
 fails torn "no wait before the back" -DNO_WAIT_LOCK
