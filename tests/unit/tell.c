@@ -166,7 +166,7 @@ static void run_group(const struct tried *t, struct state *s, size_t signal_afte
 	else if (s->pc - CODE >= tell->start && s->pc - CODE < tell->end)
 		s->pc = COLD + tell->abort;
 	if (s->pc != t->end)
-		NEED(uc_emu_start(uc, s->pc, t->end, 0, 0));
+		NEED(uc_emu_start(uc, s->pc, t->end, 0, MOST_STEPS));
 	store_state(uc, s);
 }
 
@@ -290,7 +290,7 @@ static void run_without_room(const struct tried *t)
 	assert_int_equal(s.pc, t->end);
 	ring_has_all(t);
 	set_memory(t, bytes, true);
-	NEED(uc_emu_start(uc, CODE, ROUTINE, 0, 0));
+	NEED(uc_emu_start(uc, CODE, ROUTINE, 0, MOST_STEPS));
 	store_state(uc, &s);
 	assert_int_equal(s.pc, ROUTINE);
 	assert_int_equal(read_word(s.reg[SP] + 8), count_told(t));

@@ -234,7 +234,7 @@ static bool run(const struct tried *t, struct state *s, size_t signal_after)
 	if (is_interrupted)
 		s->pc = COLD + t->code.abort;
 	if (s->pc != t->end)
-		NEED(uc_emu_start(uc, s->pc, t->end, 0, 0));
+		NEED(uc_emu_start(uc, s->pc, t->end, 0, MOST_STEPS));
 	store_state(uc, s);
 	assert_int_equal(s->pc, t->end);
 	return is_interrupted;
