@@ -114,7 +114,9 @@ cat >"$TMP/long.c" <<'END'
 int main(void) { return usleep(2000000); }
 END
 target long "$TMP/long.c" -finstrument-functions
+few=			# in the room that is had without an option
 record long
+few=--threads=64
 sqlite3 "$TMP/data/results.db" "select calls, open from latency" >"$TMP/got"
 [ "$(cat "$TMP/got")" = "1|0" ] || fail "$label: calls of main, and open ones: $(cat "$TMP/got")"
 label="one more"

@@ -11,7 +11,7 @@ more="calls-of-libraries-are-counted-by-who-calls list-sums-up-bodies-in-json-as
 	an-output-that-cannot-be-is-said-before-the-run
 	a-loader-that-cannot-be-armed-changes-nothing"
 # shellcheck disable=SC2086
-sh "$ROOT/tests/aarch64/e2e" a-site-may-be-of-several-functions \
+E2E_OPTIONS=$few sh "$ROOT/tests/aarch64/e2e" a-site-may-be-of-several-functions \
 	who-asks-a-recorder-that-is-killed-goes-on an-interrupt-ends-both-and-keeps-the-result \
 	sites-lead-to-glue-where-little-is-free-near \
 	threads-may-stand-inside-when-flick-is-closed latency-is-right-under-recursion \

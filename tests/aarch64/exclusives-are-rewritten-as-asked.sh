@@ -100,7 +100,7 @@ watch()			# HOW ANALYSIS
 {
 	rm -rf "$TMP/verdict" "$TMP/data"
 	FLICK_EMULATOR="$EMULATOR -plugin $TMP/judge.so,out=$TMP/verdict,theirs=$theirs" $EMULATOR "$A64/flick" \
-		record --text=kick -o "$TMP/data" --exclusive="$1" -a "$2" "$TMP/atoms" >"$TMP/out" 2>"$TMP/err" ||
+		record --text=kick $few -o "$TMP/data" --exclusive="$1" -a "$2" "$TMP/atoms" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$1 $2: not recorded: $(cat "$TMP/err")"
 	[ "$(head -n 1 "$TMP/out")" = "$expected" ] || fail "$1 $2: printed $(cat "$TMP/out"), not $expected"
 	grep -q ' | wrong 0$' "$TMP/verdict" || fail "$1 $2: $(cat "$TMP/verdict")"

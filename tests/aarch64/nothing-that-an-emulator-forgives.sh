@@ -156,7 +156,7 @@ watch()			# FLAGS OPTIONS: recorded under the judge
 	rm -rf "$TMP/verdict" "$TMP/data"
 	# shellcheck disable=SC2086
 	FLICK_EMULATOR="$EMULATOR -plugin $TMP/judge.so,out=$TMP/verdict,theirs=$theirs" $EMULATOR "$A64/flick" \
-		record --text=kick -o "$TMP/data" $2 "$TMP/pairs" >"$TMP/out" 2>"$TMP/err" ||
+		record --text=kick $few -o "$TMP/data" $2 "$TMP/pairs" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$1 $2: not recorded: $(cat "$TMP/err")"
 	[ "$(head -n 1 "$TMP/out")" = 6010 ] || fail "$1 $2: printed $(cat "$TMP/out")"
 	grep '^judge: ' "$TMP/verdict"

@@ -55,7 +55,7 @@ watch()			# OPTION...: counts, under the judge
 {
 	rm -rf "$TMP/verdict" "$TMP/data"
 	FLICK_EMULATOR="$EMULATOR -plugin $TMP/judge.so,out=$TMP/verdict,theirs=$theirs" $EMULATOR "$A64/flick" \
-		record --text=kick -o "$TMP/data" "$@" "$TMP/spots" >"$TMP/out" 2>"$TMP/err" ||
+		record --text=kick $few -o "$TMP/data" "$@" "$TMP/spots" >"$TMP/out" 2>"$TMP/err" ||
 		fail "$*: not recorded: $(cat "$TMP/err")"
 	[ "$(head -n 1 "$TMP/out")" = "$alone" ] || fail "$*: printed $(cat "$TMP/out"), alone $alone"
 	grep -q ' | wrong 0$' "$TMP/verdict" || fail "$*: $(cat "$TMP/verdict")"
@@ -84,7 +84,7 @@ n=$(sqlite3 "$TMP/data/results.db" "select min(calls) >= 4000 and count(*) = 3 f
 [ "$n" = 1 ] || fail "cas: $(flick report "$TMP/data")"
 watch --all -a latency -P "spots!$(offset carry)" -P main -P loops -P adds
 grep -q 'cannot have' "$TMP/err" && fail "times: $(cat "$TMP/err")"
-FLICK_EMULATOR=$EMULATOR $EMULATOR "$A64/flick" record --text=kick --why -o "$TMP/refused" -a counts \
+FLICK_EMULATOR=$EMULATOR $EMULATOR "$A64/flick" record --text=kick $few --why -o "$TMP/refused" -a counts \
 	-P "spots!$(offset inside)" "$TMP/spots" >"$TMP/out" 2>"$TMP/err"
 grep -q 'between a load-exclusive and its store-exclusive' "$TMP/out" "$TMP/err" ||
 	fail "not refused: $(cat "$TMP/out" "$TMP/err")"
