@@ -181,7 +181,7 @@ static void what_flick_has_beside_is_left_out(void **unused)
 
 static void what_tells_callers_is_no_time(void **unused)
 {
-	enum { TIMES = 300 };
+	enum { TIMES = 150 };
 	void (*run)(unsigned) = map_loop();
 	struct fl_pc sum;
 	long us = 0;
