@@ -1,8 +1,8 @@
 /*
  * fuzz.h - what the fuzzers share: how they run without arguments, as a test.
  *
- * A fuzzer that is given nothing runs for FUZZ_SECONDS (5; minutes where
- * FLICK_TORTURE is set) on the kept corpus, tests/fuzz/corpus/NAME. In five seconds it goes
+ * A fuzzer that is given nothing runs for FUZZ_SECONDS (2; minutes where
+ * FLICK_TORTURE is set) on the kept corpus, tests/fuzz/corpus/NAME. In two seconds it goes
  * the same way each time, so that a change is judged by what it changed; new ways are for
  * `make torture` and `make fuzz`. What it finds it leaves in $BUILD/fuzz/found; new inputs
  * in $BUILD/fuzz/corpus/NAME, from where the small ones that reach something new are kept
@@ -53,7 +53,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	build = build ? build : "build";
 	is_short = !seconds && !getenv("FLICK_TORTURE");
 	if (!seconds)
-		seconds = getenv("FLICK_TORTURE") ? "240" : "5";
+		seconds = getenv("FLICK_TORTURE") ? "240" : "2";
 	mkdir(fuzz_path("%s/fuzz%.0s", build, name), 0777);
 	mkdir(fuzz_path("%s/fuzz/found%.0s", build, name), 0777);
 	mkdir(fuzz_path("%s/fuzz/corpus%.0s", build, name), 0777);
