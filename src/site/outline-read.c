@@ -61,14 +61,17 @@ static void meet_asker(struct fl_extent *x, const struct fl_insn *i, uintptr_t a
 		x->flags |= X_ASKS;
 }
 
-/* Assembly may know what flags a function leaves: what is at its exits changes them. */
+/* Assembly may know what flags a function leaves: what is at its exits changes them. It gives
+ * back the stack first, perhaps. Behind a function that never returns another block may begin,
+ * with flags that are not its: so a few of these functions are refused, too. */
 static void judge_behind(struct pass *p, const struct fl_insn *i, const unsigned char *code,
 			 size_t left, uintptr_t at)
 {
+	enum { NEAR = 4 };
 	size_t k;
 
 	if (i->cls != FL_INSN_CALL || !i->target ||
-	    !fl_arch_takes_flags(code + i->len, left - i->len, 1))
+	    !fl_arch_takes_flags(code + i->len, left - i->len, NEAR))
 		return;
 	k = fl_outline_find(p->o, i->target);
 	if (k < p->o->n)

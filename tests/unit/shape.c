@@ -171,6 +171,10 @@ static const struct {
 	  "END sets_carry\nBEGIN reads_carry\nFILL\ncall sets_carry\nsbb %rax,%rax\nret\n"
 	  "END reads_carry" },
 	{ "reads_carry", 0, "" },
+	{ "keeps_carry", FLE_FLAGS, "BEGIN keeps_carry\ncmp %rsi,%rdi\nFILL\nret\n"
+	  "END keeps_carry\nBEGIN frees_first\nFILL\ncall keeps_carry\nlea 8(%rsp),%rsp\n"
+	  "mov %rdi,%rax\npop %rbx\njb 1f\nFILL\n1:ret\nEND frees_first" },
+	{ "frees_first", 0, "" },
 	{ "jumps_with_carry", FLE_FLAGS, "BEGIN jumps_with_carry\nFILL\ncmp %rsi,%rdi\n"
 	  "jmp .Lcarry\n.set .Lcarry,takes_carry\nEND jumps_with_carry" },
 	{ "branches_with_zero", FLE_FLAGS, "BEGIN branches_with_zero\nFILL\n"
