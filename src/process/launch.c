@@ -322,6 +322,16 @@ static int check_library(struct fl_launch *l)
 	return -1;
 }
 
+/* To the loader a list in LD_PRELOAD has blanks and colons between its files. */
+static int check_preload(const struct fl_launch *l)
+{
+	if (!strpbrk(l->library, " :"))
+		return 0;
+	fl_say("%s: the loader preloads no file with a blank or a colon in its path; put flick "
+	       "elsewhere, or set FLICK_LIB to another path of it", l->library);
+	return -1;
+}
+
 int fl_launch_check_attached(struct fl_launch *l, const char *file)
 {
 	struct fl_obj obj;
@@ -337,7 +347,7 @@ int fl_launch_check_attached(struct fl_launch *l, const char *file)
 
 int fl_launch_check(struct fl_launch *l, const char *name)
 {
-	if (check_library(l))
+	if (check_library(l) || check_preload(l))
 		return -1;
 	if (!find_program(l->program, name)) {
 		fl_say("%s: %s", name, why_no_program(name));
