@@ -23,10 +23,12 @@ static struct session {
 	int err;			/* no body can be built */
 } now;
 
-/* A module that has bodies, known by its addresses. */
+/* A module that has bodies, known by its addresses and its row: several may be at a place by
+ * turns, and each keeps its bodies. */
 struct owner {
-	struct owner *next;
+	struct owner *next;		/* the one that bodies were built of before */
 	uintptr_t lo, hi;
+	uint32_t row;
 	uint8_t id[FL_OBJ_ID];
 	bool has_id;
 };
@@ -34,6 +36,7 @@ static struct owner *owners;
 
 /* ---- which module ------------------------------------------------------------------- */
 
+/* The one that bodies were built of last, of all that were at that place. */
 static struct owner *owner_at(uintptr_t lo, uintptr_t hi)
 {
 	struct owner *o = owners;
@@ -43,37 +46,103 @@ static struct owner *owner_at(uintptr_t lo, uintptr_t hi)
 	return o;
 }
 
-static int note_owner(const struct fl_module *m)
+/* Where the one of that place and row hangs; at a NULL: there is none. */
+static struct owner **owner_in_row(uintptr_t lo, uintptr_t hi, uint32_t row)
 {
-	struct owner *o = owner_at(m->lo, m->hi);
+	struct owner **o = &owners;
 
-	if (!o) {
-		o = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (fl_is_err(o))
-			return -ENOMEM;
-		*o = (struct owner){ .next = owners, .lo = m->lo, .hi = m->hi };
-		owners = o;
+	while (*o && ((*o)->lo != lo || (*o)->hi != hi || (*o)->row != row))
+		o = &(*o)->next;
+	return o;
+}
+
+/* What bodies are built of: all that is loaded to be read alone, as the file has it. In memory
+ * entries may be jumps already. */
+static uint64_t hash_of_code(const struct fl_module *m)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t hash = 0, word;
+
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+
+		if (p->p_type != PT_LOAD || p->p_flags & PF_W ||
+		    p->p_offset > m->file.n_bytes ||
+		    p->p_filesz > m->file.n_bytes - p->p_offset)
+			continue;
+		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
+			__builtin_memcpy(&word, m->file.bytes + p->p_offset + at, sizeof word);
+			hash = (hash ^ word) * odd;
+			hash ^= hash >> 32;
+		}
 	}
-	o->has_id = fl_obj_build_id(m, o->id);
+	return hash;
+}
+
+/* Linkers give no build id by themselves: then the code is told by a hash. */
+static bool identify(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
+{
+	uint64_t hash;
+
+	if (fl_obj_build_id(m, id))
+		return true;
+	if (!m->file.bytes)
+		return false;
+	hash = hash_of_code(m);
+	__builtin_memset(id, 0, FL_OBJ_ID);
+	__builtin_memcpy(id, &hash, sizeof hash);
+	return true;
+}
+
+static struct owner *new_owner(const struct fl_module *m, uint32_t row)
+{
+	struct owner *o = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (fl_is_err(o))
+		return NULL;
+	*o = (struct owner){ .lo = m->lo, .hi = m->hi, .row = row };
+	return o;
+}
+
+static int note_owner(const struct fl_module *m, uint32_t row)
+{
+	struct owner **at = owner_in_row(m->lo, m->hi, row), *o = *at;
+
+	if (o)
+		*at = o->next;
+	else
+		o = new_owner(m, row);
+	if (!o)
+		return -ENOMEM;
+	o->next = owners;
+	owners = o;
+	o->has_id = identify(m, o->id);
 	return 0;
 }
 
-/* Two files without a build id are taken for different ones. */
-static bool is_same_module(const struct fl_module *m)
+/* Two files that cannot be read are taken for different ones. */
+static bool is_built_of(const struct owner *o, const struct fl_module *m)
 {
-	const struct owner *o = owner_at(m->lo, m->hi);
 	uint8_t id[FL_OBJ_ID];
 
-	return !o || (o->has_id && fl_obj_build_id(m, id) &&
-		      !__builtin_memcmp(id, o->id, sizeof id));
+	return o->has_id && identify(m, id) && !__builtin_memcmp(id, o->id, sizeof id);
+}
+
+/* Where an earlier recording's bodies are used, its rows, not this one's, are the owners'. */
+static bool is_same_module(const struct fl_module *m, uint32_t row)
+{
+	const struct owner *o = *owner_in_row(m->lo, m->hi, row);
+
+	o = o ? o : owner_at(m->lo, m->hi);
+	return !o || is_built_of(o, m);
 }
 
 static void begin_module(uintptr_t lo, uintptr_t hi, uint32_t row)
 {
 	now.err = fl_obj_around(&now.m, lo, now.path, sizeof now.path);
 	if (!now.err)
-		now.err = note_owner(&now.m);
+		now.err = note_owner(&now.m, row);
 	if (!now.err)
 		now.err = fl_outline_open(&now.outline, &now.m);
 	if (!now.err)
@@ -188,16 +257,18 @@ static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 	return kind == FL_ENTRY ? place_entry(c, at, in) : place_inside(c, at, kind, in);
 }
 
-/* Were bodies built for the module that is at `at` now? */
+/* Were bodies built for the module that is at `at` now, and for no other one there since? */
 static bool is_built_for(uintptr_t at)
 {
+	const struct owner *last;
 	struct fl_module m;
 	char path[PATH];
 	bool is;
 
 	if (fl_obj_around(&m, at, path, sizeof path))
 		return false;
-	is = owner_at(m.lo, m.hi) && is_same_module(&m);
+	last = owner_at(m.lo, m.hi);
+	is = last && is_built_of(last, &m);
 	fl_obj_close(&m.file);
 	return is;
 }

@@ -262,7 +262,7 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 		return false;
 	c = (struct compare){ k->first, k->end };
 	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end ||
-	    (fl_probe_builder && !fl_probe_builder->hold(m)))
+	    (fl_probe_builder && !fl_probe_builder->hold(m, k->module)))
 		return false;
 	revive(w, k);
 	return true;

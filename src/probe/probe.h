@@ -118,8 +118,9 @@ struct fl_builder {
 	int (*end)(void);
 	/* Bodies tell nothing by themselves any more. */
 	void (*hush)(void);
-	/* The module is mapped again: are its functions those that bodies were built of? */
-	bool (*hold)(const struct fl_module *);
+	/* The module of that row is mapped again: are its functions those that bodies were
+	 * built of? */
+	bool (*hold)(const struct fl_module *, uint32_t row);
 	/* Were bodies built of the module that is mapped at `at` now? False: no, or unknown. */
 	bool (*again)(uintptr_t at);
 	/* A jump before an entry is going to stand there: 0 or -ENOSPC. */
