@@ -56,6 +56,7 @@ done
 label='ended from outside:'
 began=$(date +%s%N)
 rm -rf "$data"
+: >"$out"		# what was said last time is no sign
 "$FLICK" record -o "$data" -- "$work/open-at-end" wait >"$out" 2>"$err" &
 until grep -q 'open inner' "$out" || ! kill -0 $! 2>/dev/null; do
 	sleep 0.1

@@ -11,10 +11,13 @@ int main(void) { int s = 0; for (int i = 0; i < 1000; i++) s += middle(i); retur
 END
 compile "$work/short" "$work/short.c" -O1 $sites
 # Beside other work the few calls that are timed may be long ones, by which there is no total.
+has_total() {
+	[ -n "$(sql "select total_ns from $(rows latency) where name = 'leaf' and p50_ns < 500")" ]
+}
 for try in 1 2 3 4; do
 	record -- "$work/short"
 	succeeded
-	[ -z "$(sql "select total_ns from $(rows latency) where name = 'leaf'")" ] || break
+	! has_total || break
 done
 run "$FLICK" report "$data"
 grep -q 'samples of the program counter are too few to tell self times from' "$out" ||
@@ -25,7 +28,8 @@ totals=$(sql "select name from $(rows latency) order by total_ns desc")
 	fail "not sorted by total time"
 grep -Eq '^  times are elapsed time, (without what the scheduler took, )?of the calls' "$out" ||
 	fail "it does not say which times these are"
-grep -q 'of calls of less than 0.5 us totals may be several times too high' "$out" ||
+! has_total ||
+	grep -q 'of calls of less than 0.5 us totals may be several times too high' "$out" ||
 	fail "it does not say what it knows of short calls"
 sqlite3 "$data/results.db" "update latency set p50_ns = 600"
 run "$FLICK" report "$data"
