@@ -2,6 +2,7 @@
 # The reader dies, or leaves a daemon behind: a call of any function executes from
 # then on not one instruction of flick's, but at a place that was never armed the few
 # of a function that returns at once. No page of text stays writable.
+# waits
 . "$(dirname "$0")/lib"
 x86_target orphan
 need "$CC"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # record -p of a program in a frozen cgroup says so, and not that it has ended. When the program
 # is thawed it notices nothing, and can be attached to.
+# waits
 . "$(dirname "$0")/lib"
 need "$CC"
 . "$here/attach-lib"

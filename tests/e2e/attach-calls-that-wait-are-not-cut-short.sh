@@ -5,6 +5,7 @@
 # asleep, and is not stopped without end.
 #
 # timeout: 120
+# waits
 . "$(dirname "$0")/lib"
 need "$CC"
 . "$here/attach-lib"

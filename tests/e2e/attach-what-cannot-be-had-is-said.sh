@@ -5,6 +5,7 @@
 # thread, one that is not there, a child of vfork() and who waits for it, one whose only thread runs
 # on a stack of its own, one that has another root, and the process that flick has beside a program.
 # Where the system lets nobody make a namespace, or has no musl, that is left out.
+# waits
 . "$(dirname "$0")/lib"
 no_emulator ptrace
 need "$CC" unshare strace pgrep

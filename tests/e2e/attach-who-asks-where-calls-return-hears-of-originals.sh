@@ -3,6 +3,7 @@
 # before, hears of the program's own functions while its bodies are called: whether each was
 # called before flick came or is bound by its first call behind that. An address that was kept
 # leads where it led.
+# waits
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 . "$here/attach-lib"

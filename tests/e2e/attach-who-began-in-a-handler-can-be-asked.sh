@@ -4,6 +4,7 @@
 # C library's code, which may be in the middle of anything, it is not.
 #
 # timeout: 60
+# waits
 . "$(dirname "$0")/lib"
 need sqlite3 "$CC"
 . "$here/attach-lib"

@@ -5,6 +5,7 @@
 # did not end it.
 #
 # timeout: 120
+# waits
 . "$(dirname "$0")/lib"
 no_emulator ptrace
 need "$CC"

@@ -3,6 +3,7 @@
 # ends as it would alone. Text is written through another mapping, too, and where the
 # system denies writable code.
 # timeout: 300
+# waits
 . "$(dirname "$0")/lib"
 need sqlite3 od pgrep "$CC"
 export TRUTH_THREADS= FLICK_BODIES=1

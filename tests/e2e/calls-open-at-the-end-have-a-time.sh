@@ -2,6 +2,7 @@
 # main() and whoever is open when the program ends, by exit() far inside, _exit(), SIGKILL or Ctrl-C,
 # has its time until then, by default, of every call and in graph and tree; it is one call, has no average,
 # and is marked. A thread that ended in a call long before does not prolong it.
+# waits
 . "$(dirname "$0")/lib"
 no_emulator beside
 need sqlite3 "$CC"

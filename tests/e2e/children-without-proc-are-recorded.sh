@@ -3,6 +3,7 @@
 # denies it (Landlock), or by a program that has no descriptor left, are recorded as others are:
 # every call is counted, what waits beside each stays as long as the child, and the child, its
 # children and their ends are as without flick.
+# waits
 . "$(dirname "$0")/lib"
 no_emulator forks
 need "$CC" sqlite3 ps

@@ -6,6 +6,7 @@
 # change.
 #
 # timeout: 120
+# waits
 . "$(dirname "$0")/lib"
 . "$(dirname "$0")/steps-lib"
 need sqlite3

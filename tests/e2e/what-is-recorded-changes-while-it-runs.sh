@@ -4,6 +4,7 @@
 # step when it is told to, so each call is on one side of a change.
 #
 # timeout: 120
+# waits
 . "$(dirname "$0")/lib"
 no_emulator names
 . "$(dirname "$0")/steps-lib"
