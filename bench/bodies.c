@@ -23,7 +23,7 @@ static const char *const names[LAST - FIRST + 1] = {
 };
 
 struct sum {
-	size_t functions, shaped, parts, displaced, steps;
+	size_t functions, shaped, parts, covered, steps;
 	uint64_t open_ticks, shape_ticks;
 	size_t why[LAST - FIRST + 1];
 };
@@ -42,7 +42,7 @@ static void take_function(struct sum *s, const struct fl_outline *o, const struc
 		return;
 	}
 	s->shaped++;
-	s->displaced += shape.displaced != 0;
+	s->covered += shape.covered != 0;
 	s->steps += shape.n_steps;
 }
 
@@ -74,9 +74,9 @@ static void print_row(const char *path, const struct sum *s)
 	const char *comma = "";
 
 	printf("{\"name\":\"bodies.%s\",\"functions\":%zu,\"shaped\":%zu,\"percent\":%.2f,"
-	       "\"parts\":%zu,\"displaced\":%zu,\"instructions\":%zu,\"outline\":%.1f,"
+	       "\"parts\":%zu,\"covered\":%zu,\"instructions\":%zu,\"outline\":%.1f,"
 	       "\"shape\":%.1f,\"refused\":{", fl_base_name(path), s->functions, s->shaped,
-	       100.0 * (double)s->shaped / (double)s->functions, s->parts, s->displaced,
+	       100.0 * (double)s->shaped / (double)s->functions, s->parts, s->covered,
 	       s->steps, (double)s->open_ticks / (double)s->steps,
 	       (double)s->shape_ticks / (double)s->steps);
 	for (size_t i = 0; i < ARRAY_LEN(s->why); i++)
