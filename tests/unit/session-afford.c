@@ -228,6 +228,35 @@ static void who_is_granted_counts_is_counted(void **unused)
 	assert_true(a.granted_ns <= 0);
 }
 
+/* Also behind the stake: a grant pays for all that is counted. */
+static void who_is_granted_enough_is_never_seldom(void **unused)
+{
+	(void)unused;
+	functions(1, 1e8);
+	a.granted_ns = 1e15;
+	settle_in(10);
+	assert_false(a.is_free);
+	assert_int_equal(seldom(), 0);
+	a.granted_ns = 0;
+	settle_in(10);
+	assert_int_equal(seldom(), 1);
+}
+
+/* Of 2.5 us that a function's timed calls take in an epoch switches are one. */
+static void epochs_pay_for_switches(void **unused)
+{
+	double us;
+
+	functions(1000, 1e4);
+	settle_in(60);
+	us = a.epoch_us;
+	set_up(unused);
+	a.switch_ns = 0;
+	functions(1000, 1e4);
+	settle_in(60);
+	assert_true(us > 1.4 * a.epoch_us);
+}
+
 /* A look comes late, and twice the stake is gone: windows begin at once. */
 static void what_was_spent_on_top_is_no_debt(void **unused)
 {
@@ -538,6 +567,8 @@ int main(void)
 		TEST(windows_beside_the_program_are_many),
 		TEST(who_has_a_budget_pays_for_his_own),
 		TEST(who_is_granted_counts_is_counted),
+		TEST(who_is_granted_enough_is_never_seldom),
+		TEST(epochs_pay_for_switches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
