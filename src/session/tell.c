@@ -301,9 +301,7 @@ static void tell_children(const struct fl_session *s)
 	enum { LEAST_NS = 50000000, NAMED = 3 };
 	const struct fl_target_process *t = &s->target;
 	int32_t children[64];
-	size_t n = s->sampler ? fl_sampler_children(s->sampler, s->pid, children,
-						    ARRAY_LEN(children)) : 0;
-	size_t alive = 0, at = 0;
+	size_t n = 0, alive = 0, at = 0;
 	char pids[64] = "";
 
 	if (s->o->follow || s->attached)
@@ -312,6 +310,8 @@ static void tell_children(const struct fl_session *s)
 		fl_say("%s's children took %.2f s of CPU time, itself %.2f: they are not "
 		       "recorded; --follow records them", s->o->argv[0],
 		       (double)t->children_ns / 1e9, (double)t->cpu_ns / 1e9);
+	if (s->sampler)
+		n = fl_sampler_children(s->sampler, s->pid, children, ARRAY_LEN(children));
 	for (size_t i = 0; i < n; i++) {
 		if ((kill(children[i], 0) && errno != EPERM) || fl_os_outside_is(children[i]))
 			continue;
