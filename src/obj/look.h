@@ -17,6 +17,8 @@ bool fl_obj_find_id(const unsigned char *notes, size_t n, uint8_t id[FL_OBJ_ID])
 /* Map private memory, all 0, where the file's segments fit as if it were loaded (module.c). 0,
  * -errno, FLE_TRUNCATED. */
 int fl_obj_make_room(struct fl_module *, const struct fl_obj *file, const char *path);
+/* Fill in the pointers of a module that was laid out. */
+void fl_obj_relocate(struct fl_module *);
 /* The module that the loader calls `name`, at `bias`, is not unloaded from now on; false: it
  * was not there. The loader is asked, so no handler may call this. */
 bool fl_obj_stays(const char *name, uintptr_t bias);

@@ -326,7 +326,7 @@ static int add_bias(void *arg, uintptr_t pointer, uint32_t type, const char *nam
 
 /* Tables are read while pointers are filled: in a damaged file they may overlap. Then
  * nonsense is filled in, but only into the module's own memory. */
-static void relocate(struct fl_module *m)
+void fl_obj_relocate(struct fl_module *m)
 {
 	struct symbols s;
 
@@ -370,7 +370,7 @@ int fl_obj_lay_out(struct fl_module *out, const struct fl_obj *file, const char 
 			memcpy((void *)(out->bias + file->ph[i].p_vaddr),
 			       file->bytes + file->ph[i].p_offset,
 			       file->ph[i].p_filesz);
-	relocate(out);
+	fl_obj_relocate(out);
 	return 0;
 }
 

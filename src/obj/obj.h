@@ -134,9 +134,9 @@ bool fl_obj_needs(uintptr_t caller, const void *function);
 int fl_obj_lay_out(struct fl_module *, const struct fl_obj *file, const char *path);
 /* READER: copy a file that others may write (read.c). SYMBOLS: only headers, notes and symbols,
  * into m->file. TABLES: also what the file says of its code, laid out without relocations; of
- * the code itself only stubs of linkage. ALL: the whole file, laid out. As fl_obj_open(), or
- * -EFBIG. */
-enum fl_obj_part { FL_OBJ_SYMBOLS, FL_OBJ_TABLES, FL_OBJ_ALL };
+ * the code itself only stubs of linkage. CODE: also what is loaded, laid out. ALL: the whole
+ * file, laid out. As fl_obj_open(), or -EFBIG. */
+enum fl_obj_part { FL_OBJ_SYMBOLS, FL_OBJ_TABLES, FL_OBJ_CODE, FL_OBJ_ALL };
 int fl_obj_copy(struct fl_module *, const char *path, enum fl_obj_part);
 /* Free a module that was laid out or copied; of a copy m->file, too. */
 void fl_obj_unlay(struct fl_module *);

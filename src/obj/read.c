@@ -210,18 +210,27 @@ static int lay_sections(const struct fl_module *m, int fd)
 	return err;
 }
 
-static int lay_tables(struct fl_module *out, const struct fl_obj *file, const char *path,
-		      int fd)
+static int lay_segments(const struct fl_module *m, int fd)
 {
 	uint64_t left = MOST_BYTES;
+	int err = 0;
+
+	for (size_t i = 0; i < m->n_ph && !err; i++)
+		if (m->ph[i].p_type == PT_LOAD)
+			err = lay_bytes(m, fd, m->ph[i].p_offset, m->ph[i].p_filesz, &left);
+	return err;
+}
+
+static int lay_parts(struct fl_module *out, const struct fl_obj *file, const char *path,
+		     int fd, enum fl_obj_part part)
+{
 	int err = fl_obj_make_room(out, file, path);
 
-	if (!err && sections_tell(out))
-		return lay_sections(out, fd);
-	for (size_t i = 0; i < out->n_ph && !err; i++)
-		if (out->ph[i].p_type == PT_LOAD)
-			err = lay_bytes(out, fd, out->ph[i].p_offset, out->ph[i].p_filesz,
-					&left);
+	if (!err)
+		err = part == FL_OBJ_TABLES && sections_tell(out) ? lay_sections(out, fd) :
+								    lay_segments(out, fd);
+	if (!err && part == FL_OBJ_CODE)
+		fl_obj_relocate(out);
 	return err;
 }
 
@@ -238,7 +247,7 @@ int fl_obj_copy(struct fl_module *out, const char *path, enum fl_obj_part part)
 	err = copy_part(&file, fd, bytes, part);
 	if (!err) {
 		err = part == FL_OBJ_ALL ? fl_obj_lay_out(&m, &file, path) :
-		      part == FL_OBJ_TABLES ? lay_tables(&m, &file, path, fd) : 0;
+		      part != FL_OBJ_SYMBOLS ? lay_parts(&m, &file, path, fd, part) : 0;
 		m.file = file;
 		m.is_copy = true;
 	}

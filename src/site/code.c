@@ -110,8 +110,7 @@ static void leave(struct reader *r, uint32_t behind)
 	r->behind = behind;
 }
 
-/* Code's address is known to code: anybody may come. */
-static void expose(struct fl_code *c, uint32_t at)
+void fl_code_expose(struct fl_code *c, uint32_t at)
 {
 	if (fl_bit(c->entries, at))
 		return;
@@ -128,7 +127,7 @@ static void take_address(struct reader *r, unsigned int reg, uint32_t at, uintpt
 	uint32_t v = fl_code_offset(r->c, a);
 
 	if (v != FL_NOWHERE) {
-		expose(r->c, v);
+		fl_code_expose(r->c, v);
 		emit(r, at, FL_STEP_CODE, reg, v);
 		return;
 	}
@@ -162,7 +161,7 @@ static void take_part(struct reader *r, const struct fl_insn *i, uint32_t at)
 	if (is_page && i->target + FAR > r->c->lo && i->target < r->c->hi) {
 		emit(r, at, FL_STEP_PAGE, i->reg, (uint32_t)(i->target - r->c->lo));
 	} else if (to != FL_NOWHERE) {
-		expose(r->c, to);
+		fl_code_expose(r->c, to);
 		emit(r, at, FL_STEP_SUM, i->reg,
 		     (uint32_t)i->source << FL_SUM_BITS | (uint32_t)i->target);
 	} else {
@@ -325,7 +324,7 @@ static void take_branch(struct reader *r, const struct fl_insn *i, uint32_t at)
 	enum fl_hook h;
 
 	if (to != FL_NOWHERE && is_call)
-		expose(r->c, to);
+		fl_code_expose(r->c, to);
 	else if (to != FL_NOWHERE && !is_inside && !fl_bit(r->c->entries, to) &&
 		 !fl_reach_hook(&r->c->reach, i))
 		fl_reach_judge(&r->c->reach, i->target);
@@ -439,6 +438,14 @@ static void forget_pages(struct reader *r, const struct fl_insn *i)
 	default:
 		r->fresh &= ~gone;
 	}
+}
+
+void fl_code_skip(struct fl_code *c, size_t range)
+{
+	c->parts[range] = (struct fl_part){
+		.owner = (uint32_t)range, .next = FL_NOWHERE, .targets = FL_NOWHERE,
+		.end = (uint32_t)(c->ranges.r[range].start - c->lo),
+	};
 }
 
 void fl_code_read(struct fl_code *c, size_t range)

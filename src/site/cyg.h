@@ -8,6 +8,7 @@
  *	flow.c	what a register holds at a call, on every path to it
  *	cyg.c	names the calls, and tells them
  *	inner.c	which of the bodies in one another stands at an address
+ *	inner-read.c	reads the functions that some addresses stand in
  */
 #ifndef FL_SITE_CYG_H
 #define FL_SITE_CYG_H
@@ -141,6 +142,10 @@ int fl_code_open(struct fl_code *, const struct fl_module *);
 void fl_code_close(struct fl_code *);
 /* Decode a range: its part, steps and notes, and the bits above. */
 void fl_code_read(struct fl_code *, size_t range);
+/* A range that nobody reads, so far: it is joined with no other. */
+void fl_code_skip(struct fl_code *, size_t range);
+/* Anybody may come to this place: a block begins there; if a range does it is a function. */
+void fl_code_expose(struct fl_code *, uint32_t at);
 
 /* The site of instruction `i` at `at`, which calls a profiling function. For whom is left
  * out. */
@@ -172,6 +177,12 @@ static inline struct fl_part *fl_part_next(const struct fl_code *c, const struct
 int fl_cyg_join(struct fl_code *);
 /* The first of the ranges that are one function with this one. */
 uint32_t fl_cyg_owner(struct fl_code *, uint32_t range);
+
+/* ---- inner-read.c: some functions --------------------------------------------- */
+
+/* Read all ranges that may be one function with those that hold these addresses; the others
+ * are skipped. 0 or -ENOMEM. */
+int fl_inner_read(struct fl_code *, const uintptr_t *at, size_t n);
 
 /* ---- found.c: what an earlier scan has found ------------------------------- */
 

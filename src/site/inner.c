@@ -190,8 +190,8 @@ int fl_site_inner(const struct fl_module *m, const struct fl_inner_in *in, uint3
 	w.nests = fl_scratch_open(MAX_NESTS * sizeof *w.nests);
 	if (!err && !w.nests)
 		err = -ENOMEM;
-	for (size_t i = 0; i < w.c.ranges.n && !err; i++)
-		fl_code_read(&w.c, i);
+	if (!err && w.c.ranges.n)
+		err = fl_inner_read(&w.c, in->at, in->n);
 	if (!err && !w.c.is_lost)
 		err = fl_cyg_join(&w.c);
 	if (!err && !w.c.is_lost)

@@ -145,6 +145,71 @@ a_cold_part.cold:
 	.cfi_endproc
 	.size	a_cold_part.cold, . - a_cold_part.cold
 
+	body	a_cold_part_that_ends
+	enters	f
+	testl	%esi, %esi
+	je	a_cold_part_that_ends.cold
+	in	f
+	leaves	f
+	in	a_cold_part_that_ends
+	ret
+	end	a_cold_part_that_ends
+	.type	a_cold_part_that_ends.cold, @function
+a_cold_part_that_ends.cold:
+	.cfi_startproc
+	nop
+	in	f
+	enters	g
+	in	g
+	ud2
+	.cfi_endproc
+	.size	a_cold_part_that_ends.cold, . - a_cold_part_that_ends.cold
+
+	body	a_part_without_a_name
+	enters	g
+	testl	%esi, %esi
+	je	1f
+	in	g
+	leaves	g
+	in	a_part_without_a_name
+	ret
+2:	in	h				/* where only the part leads to */
+	leaves	h
+	in	g
+	ud2
+	end	a_part_without_a_name
+	.cfi_startproc
+1:	nop
+	in	g
+	enters	h
+	in	h
+	jmp	2b
+	.cfi_endproc
+
+	body	a_part_by_a_table
+	enters	g
+	leaq	5f(%rip), %rdx
+	movslq	(%rdx,%rsi,4), %rax
+	addq	%rdx, %rax
+	jmp	*%rax
+6:	in	g
+	leaves	g
+	in	a_part_by_a_table
+	ret
+	end	a_part_by_a_table
+	.type	a_part_by_a_table.cold, @function
+a_part_by_a_table.cold:
+	.cfi_startproc
+	nop
+	in	g
+	ud2
+	.cfi_endproc
+	.size	a_part_by_a_table.cold, . - a_part_by_a_table.cold
+	.section .rodata
+	.balign	4
+5:	.long	6b - 5b, a_part_by_a_table.cold - 5b
+	.text
+
 	body	an_exit_of_what_is_not_open
 	enters	f
 	in	f

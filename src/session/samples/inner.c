@@ -3,8 +3,8 @@
  *
  * A symbol tells the machine function only; which of the bodies in it stands at a
  * sample is told by the profiling calls around it (fl_site_inner), as the target named
- * them when it found or ran them. Hides that a file is laid out and decoded once for all
- * of its samples.
+ * them when it found or ran them. Hides that a file is laid out once for all of its
+ * samples, and stays so for those of stacks, which are asked for next.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,84 +12,96 @@
 #include "session/samples/inner.h"
 #include "session/session.h"
 
-struct calls {		/* the profiling calls of all files */
-	const struct fl_functions *functions;
-	struct fl_hash by_place;	/* their sites, by file and ELF address */
-	bool *has;			/* index: module; it has any */
-	const char *path;		/* the file that is looked at now */
-	uint32_t hash;			/* of its path */
-	uintptr_t bias;			/* where it is laid out */
-	struct fl_place *places;	/* in it */
-	fl_inner_each *each;		/* who is told of all bodies */
-	void *arg;
-};
+/* ---- profiling calls ------------------------------------------------------------- */
 
-static uint64_t elf_address(const struct fl_functions *r, uint32_t site)
-{
-	return r->sites[site].at - r->modules[r->sites[site].module].base;
-}
-
-/* 1 + the site of a profiling call that is there; 0: there is none. */
-static uint32_t call_there(const struct calls *c, const char *path, uint64_t elf, uint32_t hash)
+static bool is_profiling(const struct fl_inner *c, uint32_t site)
 {
 	const struct fl_functions *r = c->functions;
 
-	for (uint32_t from = hash, i; (i = fl_hash_next(&c->by_place, hash, &from));)
-		if (elf_address(r, i - 1) == elf &&
-		    !strcmp(r->modules[r->sites[i - 1].module].path, path))
-			return i;
+	return r->sites[site].provider == FL_PROVIDER_CYG &&
+	       r->sites[site].module < c->n_modules;
+}
+
+int fl_inner_open(struct fl_inner *c, const struct fl_functions *r)
+{
+	*c = (struct fl_inner){ .functions = r, .n_modules = r->n_modules };
+	c->first = calloc(c->n_modules + 2, sizeof(*c->first));
+	c->calls = malloc((r->n_sites + 1) * sizeof(*c->calls));
+	if (!c->first || !c->calls)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < r->n_sites; i++)
+		if (is_profiling(c, i))
+			c->first[r->sites[i].module + 2]++;
+	for (uint32_t m = 0; m < c->n_modules; m++)
+		c->first[m + 2] += c->first[m + 1];
+	/* first[m + 1] is where those of m begin, and where they end once all are there */
+	for (uint32_t i = 0; i < r->n_sites; i++)
+		if (is_profiling(c, i))
+			c->calls[c->first[r->sites[i].module + 1]++] = i;
 	return 0;
 }
 
-/* A place has one profiling call, however many a target may tell of. */
-static int find_calls(struct calls *c)
+static bool are_of(const struct fl_inner *c, uint32_t module, const char *path)
 {
-	const struct fl_functions *r = c->functions;
-	int err = 0;
-
-	c->has = calloc(r->n_modules + 1, sizeof(*c->has));
-	for (uint32_t i = 0; c->has && !err && i < r->n_sites; i++) {
-		uint32_t m = r->sites[i].module, hash;
-
-		if (r->sites[i].provider != FL_PROVIDER_CYG || m >= r->n_modules)
-			continue;
-		c->has[m] = true;
-		hash = fl_hash_of(r->path_hashes[m], elf_address(r, i));
-		if (!call_there(c, r->modules[m].path, elf_address(r, i), hash))
-			err = fl_hash_put(&c->by_place, hash, i + 1);
-	}
-	return c->has ? err : -ENOMEM;
+	return c->first[module] < c->first[module + 1] &&
+	       !strcmp(c->functions->modules[module].path, path);
 }
 
-/* A file may have been loaded at several places. */
-static bool has_calls(const struct calls *c)
+static bool has_calls(const struct fl_inner *c, const char *path)
+{
+	for (uint32_t m = 0; m < c->n_modules; m++)
+		if (are_of(c, m, path))
+			return true;
+	return false;
+}
+
+/* Of those at one place that which was told first comes last, where it is found. */
+static int by_address(const void *a, const void *b)
+{
+	const struct fl_call_at *x = a, *y = b;
+
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return x->site > y->site ? -1 : x->site < y->site;
+}
+
+static int add_calls(struct fl_inner *c, uint32_t module)
 {
 	const struct fl_functions *r = c->functions;
 
-	for (uint32_t m = 0; m < r->n_modules; m++)
-		if (c->has[m] && !strcmp(r->modules[m].path, c->path))
-			return true;
-	return false;
+	for (uint32_t i = c->first[module]; i < c->first[module + 1]; i++) {
+		uint32_t site = c->calls[i];
+
+		if (fl_array_room(&c->in_file, c->n_in_file, sizeof(*c->in_file)))
+			return -ENOMEM;
+		c->in_file[c->n_in_file++] = (struct fl_call_at){
+			.at = r->sites[site].at - r->modules[module].base, .site = site,
+		};
+	}
+	return 0;
 }
 
 /* 1 + the function whose profiling call is there; 0: there is none. */
 static uint32_t function_at(void *arg, uintptr_t at)
 {
-	const struct calls *c = arg;
-	uint64_t elf = at - c->bias;
-	uint32_t site = call_there(c, c->path, elf, fl_hash_of(c->hash, elf));
+	const struct fl_inner *c = arg;
+	uint64_t elf = at - c->module.bias;
+	size_t i = fl_rows_from(c->in_file, c->n_in_file, sizeof(*c->in_file), elf);
 
-	return site ? c->functions->function_of[site - 1] + 1 : 0;
+	return i && c->in_file[i - 1].at == elf ?
+	       c->functions->function_of[c->in_file[i - 1].site] + 1 : 0;
 }
+
+/* ---- a file ---------------------------------------------------------------------- */
 
 static void is_around(void *arg, size_t i, uint32_t function)
 {
-	const struct calls *c = arg;
+	const struct fl_inner *c = arg;
 
 	c->each(c->arg, &c->places[i], function - 1);
 }
 
-static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, size_t n)
+static int find_in(struct fl_inner *c, struct fl_place *p, size_t n)
 {
 	uintptr_t *at = malloc(n * sizeof(*at));
 	uint32_t *inner = malloc(n * sizeof(*inner));
@@ -97,12 +109,11 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 				  .around = c->each ? is_around : NULL, .arg = c };
 	int err = -ENOMEM;
 
-	c->bias = m->bias;
 	c->places = p;
 	if (at && inner) {
 		for (size_t i = 0; i < n; i++)
-			at[i] = m->bias + p[i].at;
-		err = fl_site_inner(m, &in, inner);
+			at[i] = c->module.bias + p[i].at;
+		err = fl_site_inner(&c->module, &in, inner);
 		for (size_t i = 0; !err && i < n; i++)
 			p[i].inner = inner[i];
 	}
@@ -111,19 +122,49 @@ static int find_in(struct fl_module *m, struct calls *c, struct fl_place *p, siz
 	return err;
 }
 
-/* A file that cannot be read any more leaves samples with its symbols. */
-static int fill_file(struct calls *c, struct fl_place *p, size_t n)
+static void forget_file(struct fl_inner *c)
 {
-	struct fl_module m;
-	int err;
+	if (c->path)
+		fl_obj_unlay(&c->module);
+	free(c->path);
+	free(c->in_file);
+	c->path = NULL;
+	c->in_file = NULL;
+	c->n_in_file = 0;
+}
 
-	c->path = p->path;
-	c->hash = fl_hash_text(0, p->path);
-	if (!has_calls(c) || fl_obj_copy(&m, p->path, FL_OBJ_ALL))
+/* A file may have been loaded at several places. One that cannot be read any more leaves
+ * samples with its symbols: there is no path then. */
+static int lay_file(struct fl_inner *c, const char *path)
+{
+	int err = 0;
+
+	forget_file(c);
+	for (uint32_t m = 0; m < c->n_modules && !err; m++)
+		if (are_of(c, m, path))
+			err = add_calls(c, m);
+	if (err)
+		return err;
+	qsort(c->in_file, c->n_in_file, sizeof(*c->in_file), by_address);
+	c->path = strdup(path);
+	if (!c->path)
+		return -ENOMEM;
+	if (fl_obj_copy(&c->module, c->path, FL_OBJ_CODE)) {
+		free(c->path);
+		c->path = NULL;
+	}
+	return 0;
+}
+
+static int fill_file(struct fl_inner *c, struct fl_place *p, size_t n)
+{
+	int err = 0;
+
+	if (*p->path != '/' || !has_calls(c, p->path))
 		return 0;
-	err = find_in(&m, c, p, n);
-	fl_obj_unlay(&m);
-	return err;
+	if (!c->path || strcmp(c->path, p->path))
+		err = lay_file(c, p->path);
+	return err || !c->path ? err : find_in(c, p, n);
 }
 
 static int by_file(const void *a, const void *b)
@@ -134,20 +175,25 @@ static int by_file(const void *a, const void *b)
 	return order ? order : x->at < y->at ? -1 : x->at > y->at;
 }
 
-int fl_inner_fill(const struct fl_functions *r, struct fl_place *p, size_t n,
-		  fl_inner_each *each, void *arg)
+int fl_inner_fill(struct fl_inner *c, struct fl_place *p, size_t n, fl_inner_each *each,
+		  void *arg)
 {
-	struct calls c = { .functions = r, .each = each, .arg = arg };
-	int err = find_calls(&c);
+	int err = 0;
 
+	c->each = each;
+	c->arg = arg;
 	qsort(p, n, sizeof(*p), by_file);
 	for (size_t i = 0, end; i < n && !err; i = end) {
 		for (end = i; end < n && !strcmp(p[end].path, p[i].path); end++)
 			p[end].inner = 0;
-		if (*p[i].path == '/')
-			err = fill_file(&c, &p[i], end - i);
+		err = fill_file(c, &p[i], end - i);
 	}
-	fl_hash_free(&c.by_place);
-	free(c.has);
 	return err;
+}
+
+void fl_inner_close(struct fl_inner *c)
+{
+	forget_file(c);
+	free(c->calls);
+	free(c->first);
 }

@@ -166,11 +166,10 @@ struct fl_place *fl_profile_places(struct fl_profile *p, const struct fl_pc *pcs
 /* How many samples stood in each function itself. */
 static int gather_selves(struct fl_profile *p)
 {
-	struct fl_functions *functions = &p->s->functions;
 	size_t n, n_places;
 	const struct fl_pc *pcs = fl_sampler_counts(p->s->sampler, &n);
 	struct fl_place *places = fl_profile_places(p, pcs, n, &n_places);
-	int err = places ? fl_inner_fill(functions, places, n_places, NULL, NULL) : -ENOMEM;
+	int err = places ? fl_inner_fill(&p->inner, places, n_places, NULL, NULL) : -ENOMEM;
 	bool any_bare = fl_bare_is_any(p->s);
 
 	for (size_t i = 0; !err && i < n_places; i++) {
@@ -399,7 +398,9 @@ int fl_profile_fill(struct fl_session *s)
 	p.refutes = s->has_stacks ||
 		    (!err && s->sampler && !s->o->raw && s->view.sampled &&
 		     fl_sampler_has_calls(s->sampler) && fl_session_result(s, "latency"));
-	if (s->self_is_cpu || is_watched || p.refutes)
+	if (!err && (s->self_is_cpu || is_watched || p.refutes))
+		err = fl_inner_open(&p.inner, &s->functions);
+	if (!err && (s->self_is_cpu || is_watched || p.refutes))
 		err = gather_selves(&p);
 	if (!err && (s->self_is_cpu || p.refutes))
 		err = fl_totals_gather(&p);
@@ -411,6 +412,7 @@ int fl_profile_fill(struct fl_session *s)
 		err = fl_bare_open(&p);
 	for (size_t i = 0; !err && i < s->o->n_analyses; i++)
 		err = fill_result(s, &p, i);
+	fl_inner_close(&p.inner);
 	fl_lives_close(&p.lives);
 	free(p.self.of);
 	free(p.taken.of);

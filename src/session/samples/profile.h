@@ -52,6 +52,7 @@ struct fl_profile {
 	uint32_t n_modules;
 	double longer;			/* then: so many times as long probes make a process */
 	struct fl_lives lives;
+	struct fl_inner inner;		/* whose inlined bodies places stand in */
 	bool refutes;			/* samples of stacks may, a timed total, few or many */
 	/* The file by which samples are named, one at a time. */
 	const char *path;		/* as its samples have it; NULL: none yet */

@@ -79,14 +79,13 @@ static int by_place(const void *x, const void *y)
 
 static void name_places(struct in_chains *in, const struct fl_chains *c)
 {
-	struct fl_functions *functions = &in->p->s->functions;
 	size_t n = 0;
 	struct fl_place *places = fl_profile_places(in->p, c->places, c->n_places, &n);
 	uint32_t f;
 
 	in->leaf = calloc(c->n_places + 1, sizeof(*in->leaf));
 	in->failed |= !in->leaf || !places ||
-		      fl_inner_fill(functions, places, n, note_stands, in);
+		      fl_inner_fill(&in->p->inner, places, n, note_stands, in);
 	for (size_t i = 0; !in->failed && i < n; i++) {
 		in->failed |= fl_profile_function(in->p, &places[i], &f);
 		if (in->failed)
