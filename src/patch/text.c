@@ -35,7 +35,7 @@ struct fl_area *fl_area_of(uintptr_t at)
 }
 
 /* Code of flick's own that was sealed last (near.c): no look into /proc is needed for it. */
-enum { N_OWN = 64 };
+enum { N_OWN = 4096 };
 static struct { uintptr_t lo, hi; } own[N_OWN];	/* W under the lock */
 static uint32_t n_own;
 

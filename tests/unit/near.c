@@ -116,6 +116,55 @@ static void near_memory_above_leaves_no_gaps(void **state)
 	munmap((void *)(at - (1ul << 32)), 1ul << 33);
 }
 
+/* Of a gap with `pages`: each block has three, and free pages around it. */
+static int alloc_two(size_t pages)
+{
+	const uintptr_t at = 0x30000000000, from = at - (1ul << 30);
+	struct fl_near near[2];
+	int err;
+
+	leave_free(at, from, from + pages * FL_PAGE);
+	assert_int_equal(fl_near_alloc(&near[0], FL_NEAR_TO(at, at + 4096), 8192, 4096), 0);
+	err = fl_near_alloc(&near[1], FL_NEAR_TO(at, at + 4096), 8192, 4096);
+	if (!err) {
+		assert_ptr_equal(near[1].code, near[0].code - 4 * FL_PAGE);
+		fl_near_free(&near[1]);
+	}
+	fl_near_free(&near[0]);
+	munmap((void *)(at - (1ul << 32)), 1ul << 33);
+	return err;
+}
+
+static void near_memory_goes_on_below_the_last(void **state)
+{
+	(void)state;
+	assert_int_equal(alloc_two(9), 0);
+	assert_int_equal(alloc_two(8), FLE_NOREACH);
+}
+
+/* Where no descriptor is left the kernel cannot be asked what is mapped. */
+static void only_the_first_block_looks_for_a_gap(void **state)
+{
+	uintptr_t at = (uintptr_t)&fl_set_commit, far = at + (1ul << 40);
+	struct fl_near near[2];
+	struct rlimit was;
+
+	(void)state;
+	assert_int_equal(fl_near_alloc(&near[0], FL_NEAR_TO(at, at + 1), 1, 1), 0);
+	getrlimit(RLIMIT_NOFILE, &was);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, was.rlim_max });
+	assert_int_equal(fl_near_alloc(&near[1], FL_NEAR_TO(at, at + 1), 1, 1), 0);
+	fl_near_free(&near[1]);			/* there may be room above the last now */
+	assert_int_equal(fl_near_alloc(&near[1], FL_NEAR_TO(at, at + 1), 1, 1), -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &was);
+	assert_int_equal(fl_near_alloc(&near[1], FL_NEAR_TO(at, at + 1), 1, 1), 0);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, was.rlim_max });
+	/* the last is below, and out of reach */
+	assert_int_equal(fl_near_alloc(&near[1], FL_NEAR_TO(far, far + 1), 1, 1), -EMFILE);
+	setrlimit(RLIMIT_NOFILE, &was);
+	fl_near_free(&near[0]);
+}
+
 /* ---- beside a stack --------------------------------------------------------------- */
 
 enum { STACK_GROWS = 1 << 27 };		/* at most, as most systems have it or less */
@@ -193,6 +242,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(near_memory_may_lie_above),
 		cmocka_unit_test(near_memory_leaves_room_around),
 		cmocka_unit_test(near_memory_above_leaves_no_gaps),
+		cmocka_unit_test(near_memory_goes_on_below_the_last),
+		cmocka_unit_test(only_the_first_block_looks_for_a_gap),
 		cmocka_unit_test(near_memory_leaves_room_for_the_stack),
 	};
 

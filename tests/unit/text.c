@@ -346,7 +346,7 @@ static void glue_is_written_through_a_view_that_goes(void **state)
 /* What is sealed can be opened where nobody says what is mapped, as long as it is there. */
 static int sealed_without_maps(void)
 {
-	struct fl_near near;
+	struct fl_near near, more;
 	uintptr_t at;
 	int was_there, is_gone;
 
@@ -355,6 +355,9 @@ static int sealed_without_maps(void)
 	at = (uintptr_t)near.code;
 	if (fl_near_seal(&near))
 		return 2;
+	for (int i = 0; i < 1000; i++)		/* a large program has as many */
+		if (fl_near_alloc(&more, FL_NEAR_TO(0, 0), 1, 1) || fl_near_seal(&more))
+			return 2;
 	if (deny(SYS_openat))
 		return 77;
 	was_there = fl_text_open(at, at + 1, FL_TEXT_PROBES);
