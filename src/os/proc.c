@@ -20,7 +20,8 @@ struct lines {
 	char buf[2048];
 };
 
-static int next_char(struct lines *l)
+/* Is there more, read already or now? */
+static bool has_more(struct lines *l)
 {
 	if (l->at == l->n) {
 		do
@@ -28,24 +29,30 @@ static int next_char(struct lines *l)
 		while (l->n == -EINTR);
 		l->at = 0;
 	}
-	if (l->n <= 0) {
+	if (l->n <= 0)
 		l->at = l->n;		/* stays at the end */
-		return -1;
-	}
-	return (unsigned char)l->buf[l->at++];
+	return l->n > 0;
 }
 
-/* The next line without its end, cut to `room` - 1; false at the end of all. */
+/* The next line without its end, cut to `room` - 1; false at the end of all. A process may
+ * have thousands of mappings, so bytes are copied in runs. */
 static bool next_line(struct lines *l, char *to, size_t room)
 {
+	const char *end = NULL;
 	size_t n = 0;
-	int c = next_char(l);
 
-	if (c < 0)
+	if (!has_more(l))
 		return false;
-	for (; c >= 0 && c != l->end; c = next_char(l))
-		if (n + 1 < room)
-			to[n++] = (char)c;
+	do {
+		const char *from = &l->buf[l->at];
+		size_t left = (size_t)(l->n - l->at), take, fits = room - 1 - n;
+
+		end = __builtin_memchr(from, l->end, left);
+		take = end ? (size_t)(end - from) : left;
+		__builtin_memcpy(&to[n], from, take < fits ? take : fits);
+		n += take < fits ? take : fits;
+		l->at += (long)take + (end != NULL);
+	} while (!end && has_more(l));
 	to[n] = '\0';
 	return true;
 }
@@ -121,7 +128,8 @@ static __attribute__((noinline)) void name_mapped(char *path, uint64_t inode)
 	char own[LINE];
 	int fd;
 
-	if (!inode || !put_newlines(own, path))
+	if (!inode || !__builtin_memchr(path, '\\', __builtin_strlen(path)) ||
+	    !put_newlines(own, path))
 		return;
 	fd = fl_os_open(own, O_PATH | O_CLOEXEC);
 	if (fd < 0)
