@@ -260,12 +260,14 @@ static int place_site(uintptr_t function, uintptr_t at, enum fl_kind kind,
 /* Were bodies built for the module that is at `at` now, and for no other one there since? */
 static bool is_built_for(uintptr_t at)
 {
-	const struct owner *last;
+	const struct owner *last = owners;
 	struct fl_module m;
 	char path[PATH];
 	bool is;
 
-	if (fl_obj_around(&m, at, path, sizeof path))
+	while (last && at - last->lo >= last->hi - last->lo)
+		last = last->next;
+	if (!last || fl_obj_around(&m, at, path, sizeof path))
 		return false;
 	last = owner_at(m.lo, m.hi);
 	is = last && is_built_of(last, &m);
