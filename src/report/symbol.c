@@ -68,6 +68,7 @@ struct fl_symbols {
 	pthread_mutex_t lock;		/* of files, entries */
 	struct file *files;
 	size_t n;
+	size_t last;			/* that was asked for last */
 };
 
 /* ---- reading a file ------------------------------------------------------- */
@@ -238,9 +239,12 @@ static struct file *file_of(struct fl_symbols *s, const char *path)
 {
 	struct file *f;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (!strcmp(s->files[i].path, path))
-			return &s->files[i];
+	/* most are asked of the file that was asked for last */
+	if (s->last < s->n && !strcmp(s->files[s->last].path, path))
+		return &s->files[s->last];
+	for (s->last = 0; s->last < s->n; s->last++)
+		if (!strcmp(s->files[s->last].path, path))
+			return &s->files[s->last];
 	if (fl_array_room(&s->files, s->n, sizeof(*s->files)))
 		return NULL;
 	f = &s->files[s->n];
