@@ -48,6 +48,7 @@
 #include "goal.h"
 #include "joint.h"
 #include "patch/patch.h"
+#include "period.h"
 #include "second.h"
 #include "switch.h"
 
@@ -255,8 +256,19 @@ static uint8_t holds_at_first(uint32_t id)
 	return (fl_table.first_ended ? FL_HOLD_READER : 0) |
 	       (fl_table.between && !fl_kind_counts(fl_table.sites[id].kind) ?
 		FL_HOLD_WINDOW : 0) |
+	       fl_period_holds(id) |
 	       (fl_sample_holds(id) ? FL_HOLD_SELDOM : 0) |
 	       (tells_alone(fl_table.shm->weaves) ? FL_HOLD_WOVEN : 0);
+}
+
+/* Its library may have been unloaded since it was armed last, and epochs have begun. */
+static void direct_as_its_function(uint32_t id)
+{
+	const struct fl_function *f = &fl_table.functions[fl_table.probes[id].function];
+	enum fl_action action = fl_period_action(f);
+
+	if (fl_goal_of(id)->action != action)
+		fl_goal_direct(id, action);
 }
 
 /* Text goes from the old bytes by `off` to `on`. Nobody else switches the probe before it is
@@ -274,6 +286,8 @@ void fl_goal_begin(uint32_t id, enum fl_probe_state to)
 	store_relaxed(&fl_goal_of(id)->wants,
 		      !fl_table_wants(id) || fl_table.is_staging ? 0 :
 		      fl_table.session->own ? FL_ALONE : FL_SESSION);
+	if (s->is_entry && fl_table.session->action == FL_ACT_SAMPLE)
+		direct_as_its_function(id);
 	if (is_armed) {
 		fl_switch_prepare(id);
 		if (fl_table.had_second)

@@ -14,6 +14,8 @@
  *						period				-> off
  *	off	entries COUNT, exits off	an epoch of its group begins	-> timed
  *	A timed call that lasts is let go: look-ups off, until an epoch of its group begins.
+ *	An epoch of its group may begin while its library is gone. What is armed of it when that
+ *	is back is as the function is by then.
  *	period	its number, and how many timed calls are open, in one word
  * INVARIANT  While a thread has a frame of a function's period it sees all of that
  *	function's entries and exits, unless the frame's call was let go.
@@ -104,6 +106,27 @@ static uint32_t let_entries(const struct fl_function *f)
 	return set_holds(f, fl_goal_wants_entry, fl_goal_let, FL_HOLD_SELDOM);
 }
 
+/* ---- what is armed now -------------------------------------------------------------- */
+
+enum fl_action fl_period_action(const struct fl_function *f)
+{
+	if (f->has_no_end || f->is_quiet)
+		return FL_ACT_COUNT;
+	return f->is_off ? FL_ACT_AFTER : FL_ACT_SAMPLE;
+}
+
+uint8_t fl_period_holds(uint32_t id)
+{
+	const struct fl_probe *p = &fl_table.probes[id];
+	const struct fl_function *f = &fl_table.functions[p->function];
+	enum fl_kind kind = fl_table.sites[id].kind;
+
+	if (kind == FL_ENTRY || kind == FL_AT_POINT || p->is_shared)
+		return 0;
+	return (f->is_quiet ? FL_HOLD_SAMPLED : 0) |
+	       (f->is_let && p->form == FL_FORM_BODY_SWITCH ? FL_HOLD_LONG : 0);
+}
+
 /* ---- who waits for the turn of its group ---------------------------------------------- */
 
 void fl_period_list(struct fl_function *f)
@@ -163,7 +186,7 @@ void fl_period_stop(struct fl_function *f, enum fl_open_calls open)
 	if (f->is_seldom && !fl_seldom_window.is_open && f->is_quiet)
 		hold_entries(f);	/* it was timed, or its window is over */
 	else
-		direct_entries(f, f->is_quiet ? FL_ACT_COUNT : FL_ACT_AFTER);
+		direct_entries(f, fl_period_action(f));
 	if (f->is_quiet) {
 		FL_POINT("sample.ending");
 		hold_exits(f);

@@ -71,6 +71,10 @@ uint32_t fl_period_begin_group(uint32_t group);
 uint32_t fl_period_count(struct fl_function *);
 /* All of its probes are off, and calls that are open are given up. How many. */
 uint32_t fl_period_shut(struct fl_function *);
+/* holds: who holds probe `id` off that is armed now. action: what entries do of a function that
+ * is not seldom. */
+uint8_t fl_period_holds(uint32_t id);
+enum fl_action fl_period_action(const struct fl_function *);
 /* note_switch: probe `id` is armed; is it a look-up? let_go, at a turn: look-ups of calls that
  * last go off. True: some may have to soon. */
 void fl_period_note_switch(uint32_t id);

@@ -73,13 +73,35 @@ static inline const struct fl_function *row_of(const struct function *of)
 	return &fl_table.functions[fl_table.probes[of->entry].function];
 }
 
-/* Of a function that is off the entries count. */
+static inline void want(const struct function *of, enum fl_wanted wanted)
+{
+	fl_table.rows[of->entry].wanted = wanted;
+	g->m->session[0].seldom.wish++;
+}
+
+/* Its library is unloaded, and loaded again. */
+static inline void go(const struct function *of)
+{
+	fl_goal_move(of->entry, FL_PROBE_GONE);
+	fl_goal_move(of->exit, FL_PROBE_GONE);
+}
+
+static inline void come_back(const struct function *of)
+{
+	if (fl_table.probes[of->entry].state != FL_PROBE_GONE)
+		go(of);
+	fl_goal_move(of->entry, FL_PROBE_FOUND);
+	fl_goal_move(of->exit, FL_PROBE_FOUND);
+	fl_probes_commit(0, FL_RUNNING);
+}
+
 /* Its exit is on, as if it had been found and armed since. */
 static inline void let_exit(const struct function *of)
 {
 	rig_let(of->exit, FL_HOLD_SAMPLED);
 }
 
+/* Of a function that is off the entries count. */
 static inline bool is_off(const struct function *of)
 {
 	return row_of(of)->is_off && !fl_probe_is_on(of->exit);

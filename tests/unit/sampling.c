@@ -95,12 +95,6 @@ static void an_entry_counts_once_it_is_sampled(void **unused)
 
 /* ---- windows ------------------------------------------------------------------------- */
 
-static void want(const struct function *of, enum fl_wanted wanted)
-{
-	fl_table.rows[of->entry].wanted = wanted;
-	g->m->session[0].seldom.wish++;
-}
-
 static void none_is_there(void (*see)(uintptr_t bias))
 {
 	(void)see;
@@ -323,23 +317,8 @@ static void switching_is_no_time_of_the_calls_around(void **unused)
 	assert_int_equal(runs(switch_within), 2 * 2);
 }
 
-static void go(const struct function *of)
-{
-	fl_goal_move(of->entry, FL_PROBE_GONE);
-	fl_goal_move(of->exit, FL_PROBE_GONE);
-}
-
 /* A library that was unloaded is back, also if wishes were heeded while it was gone:
  * its functions wait for a window. In one, they are on. */
-static void come_back(const struct function *of)
-{
-	if (fl_table.probes[of->entry].state != FL_PROBE_GONE)
-		go(of);
-	fl_goal_move(of->entry, FL_PROBE_FOUND);
-	fl_goal_move(of->exit, FL_PROBE_FOUND);
-	fl_probes_commit(0, FL_RUNNING);
-}
-
 static void go_and_come_back(struct rig *unused)
 {
 	(void)unused;
@@ -945,6 +924,8 @@ static void leave_by_the_original(struct rig *unused)
 	begin(&body, 1000);
 	let_it_last();
 	NEED(frames_open() == 1 && row_of(&body)->let_go);
+	NEED(!fl_probe_is_on(body.exit));
+	come_back(&body);
 	NEED(!fl_probe_is_on(body.exit));
 	begin(&body, 1000);
 	NEED(frames_open() == 0);
