@@ -461,7 +461,8 @@ static void be_target(const struct fl_launch *l, char **argv, struct fl_region *
 		_exit(127);
 	if ((!l->output || !set_files(l->output)) &&
 	    (!l->cpus || !sched_setaffinity(0, sizeof(*l->cpus), l->cpus)) &&
-	    (l->is_closed || !set_environment(l, b->region, shm->session[0].reader_pid))) {
+	    ((l->is_closed && !l->follows) ||
+	     !set_environment(l, b->region, shm->session[0].reader_pid))) {
 		shm->target_pid = getpid();
 		be_program(l->program, argv);
 	}

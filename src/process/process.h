@@ -25,6 +25,7 @@ struct fl_launch {
 	char library[4096];		/* libflick.so; ... */
 	bool is_closed, may_be_closed;	/* ... it cannot be loaded into the file; samples may
 					 * tell of such a file */
+	bool follows;			/* what the program starts is to load it, too */
 	int (*before)(void *arg, int pid);	/* called while the child that is to become
 						 * the program waits; not 0: it shall not */
 	void *before_arg;

@@ -346,7 +346,7 @@ static void write_reasons(struct fl_refusals *r, char *line, size_t room)
 /* Samples tell where the time goes, not how often. */
 bool fl_negotiation_samples_do(const struct fl_session_options *o)
 {
-	return o->dir && o->count_instead && !o->follow && !o->wait &&
+	return o->dir && o->count_instead && !o->wait &&
 	       o->action == FL_ACT_SAMPLE && !o->trigger && !o->providers &&
 	       !fl_selection_has_patterns(o->selection);
 }
@@ -376,9 +376,11 @@ int fl_negotiation_say_no_samples(const struct fl_session *s)
 
 void fl_negotiation_skip(struct fl_session *s)
 {
+	s->go = fl_instant_now();
+	if (s->o->follow)			/* what it starts may have probes */
+		return;
 	say_no_way_in(s, by_samples);
 	s->start.asked = s->start.begun = s->start.by_samples = true;
-	s->go = fl_instant_now();
 }
 
 /* One refusal is told of a function as it is, because its exits have the entry's reason. */
@@ -497,13 +499,18 @@ static bool can_tree_go(struct fl_session *s)
 }
 
 /* When a process tree is gone, say what it never brought; and so of a program that was let go
- * before it had all. */
+ * before it had all. Where the first program of a tree cannot ask samples are of all of it. */
 void fl_negotiation_close(struct fl_session *s)
 {
+	s->start.asked |= s->o->follow && s->launch.is_closed;
 	if (!s->start.asked || s->start.refused_to_go)
 		return;
-	if (!s->chosen.n && s->o->follow && !s->start.begun && !s->start.said_error)
-		fl_say("neither %s nor what it started has probe sites", s->o->argv[0]);
+	if (!s->chosen.n && s->o->follow && !s->start.begun && !s->start.said_error) {
+		s->start.begun = can_go_by_samples(s);
+		fl_say("neither %s nor what it started has %s%s", s->o->argv[0],
+		       s->start.begun ? "a function that can have a probe" : "probe sites",
+		       s->start.begun ? by_samples : "");
+	}
 	if (s->chosen.is_empty)			/* and that was said */
 		return;
 	if (s->chosen.n || s->start.begun)

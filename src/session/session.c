@@ -370,7 +370,8 @@ int fl_session_run(struct fl_session *s, const struct fl_session_options *o)
 				  .launch.sync = o->sync, .launch.output = o->output,
 				  .launch.cpus = o->cpus_are_set ? &o->target_cpus :
 						 NULL,
-				  .launch.may_be_closed = fl_negotiation_samples_do(o) };
+				  .launch.may_be_closed = fl_negotiation_samples_do(o),
+				  .launch.follows = o->follow };
 	if ((o->pid ? fl_attach_check(s) : fl_launch_check(&s->launch, o->argv[0])) ||
 	    open_store(s) || open_all(s) || fl_target_start(s))
 		return FL_EXIT_FAILED;

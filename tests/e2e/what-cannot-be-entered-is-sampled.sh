@@ -11,6 +11,7 @@ cat >"$work/closed.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 extern char **environ;
 __attribute__((noinline)) static void spin(long n)
 {
@@ -32,9 +33,12 @@ static void *beside(void *unused)
 	once();
 	return unused;
 }
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t t;
+
+	if (argc > 1 && !fork())
+		execv(argv[1], argv + 1);
 
 	for (char **e = environ; *e; e++)
 		if (!strncmp(*e, "LD_PRELOAD=", 11) || !strncmp(*e, "FLICK_SHM=", 10))
@@ -81,6 +85,29 @@ for how in "-a counts" --all "-P thrice" "--trigger thrice>5ms --last 2s"; do
 	! grep -q done "$out" || fail "$label it ran"
 done
 
+# In a tree what it starts may have probes.
+compile "$work/open" "$work/closed.c" -O1 -pthread
+tree() {	# PROGRAM...
+	run "$FLICK" record --follow -o "$data" --exit-code -- "$@"
+	[ "$status" -eq 7 ] || fail "$label status $status"
+	[ "$(grep -c '^done$' "$out")" -eq $# ] || fail "$label it printed something else"
+	[ "$(part spin self_ns)" -ge 95 ] || fail "$label spin has $(part spin self_ns) %"
+}
+label="static, in a tree:"
+tree "$work/closed" "$work/closed"
+grep -q '^flick: neither .*closed nor what it started .*; samples alone tell' "$err" ||
+	fail "$label it is not said"
+[ "$(sql "select group_concat(runs) from programs where program != '[unknown]'")" = 2 ] ||
+	fail "$label $(sql "select * from programs")"
+label="static, what it starts is not:"
+tree "$work/closed" "$work/open"
+! grep -q 'samples alone tell' "$err" || fail "$label what it starts has probes"
+[ "$(sql "select sum(calls) from $(rows latency) where name = 'thrice'")" = 1 ] ||
+	fail "$label calls of what it starts are not counted"
+n=$(sql "select sum(self_ns) / 1e6 from latency")
+user=$(sql "select value / 1e6 from session where key = 'user_ns'")
+awk "BEGIN { exit !($n > 0.9 * $user) }" || fail "$label $n of $user ms have samples"
+
 label="static, it runs already:"
 "$work/closed" >"$work/own" &
 run "$FLICK" record -p $! -o "$data"
@@ -121,6 +148,8 @@ fi
 label="no samples:"
 target deny -O1
 "$work/deny" perf true || skip "no filters"
-run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/closed"
-one_line_error 1 'gives no samples'
+for how in "" --follow; do
+	run "$work/deny" perf "$FLICK" record $how -o "$data" -- "$work/closed"
+	one_line_error 1 'gives no samples'
+done
 ! grep -q done "$out" || fail "$label it ran"

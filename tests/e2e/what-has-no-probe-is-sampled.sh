@@ -68,11 +68,29 @@ done
 label="a pattern:"
 record -P _start -- "$work/np"
 [ "$status" -eq 1 ] || fail "$label status $status"
+
+# Of a tree that is known at its end.
 label="a tree:"
-record --follow -- "$work/np"
+run "$FLICK" record --follow -o "$data" --exit-code -- "$work/np"
+[ "$status" -eq 7 ] || fail "$label status $status"
+grep -q '^flick: neither .*np nor what it started has a function .*; samples alone' "$err" ||
+	fail "$label it is not said"
+[ "$(sql "select max(self_ns) * 10 > sum(self_ns) * 9 from latency")" -eq 1 ] ||
+	fail "$label not of the loop"
+label="a tree, all is refused:"
+run "$FLICK" record --follow -o "$data" --exit-code -- "$work/refused"
+succeeded
+[ "$(grep -c 'samples alone' "$err")" -eq 1 ] || fail "$label it is not said once"
+[ "$(sql "select max(self_ns) * 10 > sum(self_ns) * 9 from latency")" -eq 1 ] ||
+	fail "$label not of main"
+label="a tree, counted:"
+record --follow -a counts -- "$work/np"
 one_line_error 1 'neither .*np nor what it started has probe sites'
+
 label="no samples:"
 target deny -O1
 "$work/deny" perf true || skip "no filters"
 run "$work/deny" perf "$FLICK" record -o "$data" -- "$work/np"
 one_line_error 1 "$nothing"
+run "$work/deny" perf "$FLICK" record --follow -o "$data" -- "$work/np"
+one_line_error 1 'neither .*np nor what it started has probe sites'

@@ -49,7 +49,8 @@ static const char *name_of(const char *program)
 	return *program ? program : "[unknown]";
 }
 
-/* All programs that were executed have rows, and one more may get one: what is not known. */
+/* All programs that were executed have rows, and one more may get one: what is not known. The
+ * first process of samples that begin before its program was flick's, which is no run. */
 static int begin_rows(struct fl_session *s)
 {
 	size_t n;
@@ -58,11 +59,12 @@ static int begin_rows(struct fl_session *s)
 
 	if (fl_joined_begin(r, columns, N_COLUMNS, n + 1))
 		return -ENOMEM;
-	for (; r->n_rows < n; r->n_rows++) {
+	for (size_t i = 0; i < n; i++) {
 		uint64_t *row = r->cells + r->n_rows * N_COLUMNS;
 
-		row[PROGRAM] = cell_of(programs[r->n_rows].path);
-		row[RUNS] = programs[r->n_rows].runs;
+		row[PROGRAM] = cell_of(programs[i].path);
+		row[RUNS] = programs[i].runs - (i == 0 && s->launch.is_closed);
+		r->n_rows += row[RUNS] != 0;
 	}
 	return 0;
 }
