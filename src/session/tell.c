@@ -294,6 +294,18 @@ static void tell_costly(struct fl_session *s)
 	free(calls);
 }
 
+/* A program's libraries may have a hundred times as many functions as it has. */
+static void tell_wait(const struct fl_session *s)
+{
+	enum { MOST_NS = 500000000 };
+	uint64_t took = s->pcs.work * fl_sampler_period_ns();
+	const char *name = fl_base_name(s->launch.file);	/* patterns know no links */
+
+	if (took > MOST_NS && !s->attached && !fl_selection_has_patterns(s->o->selection))
+		fl_say("it took %.1f s to make all functions' probes ready, with those of "
+		       "libraries; -P '%s!*' records %s alone", (double)took / 1e9, name, name);
+}
+
 /* To record a compiler's driver, or a shell, is to ask for what it starts. The first process of
  * a daemon ends at once, and another does what is asked for. */
 static void tell_children(const struct fl_session *s)
@@ -328,6 +340,7 @@ static void tell_children(const struct fl_session *s)
 void fl_session_tell(struct fl_session *s)
 {
 	tell_end(s);
+	tell_wait(s);
 	tell_children(s);
 	if (s->o->action == FL_ACT_TIME && s->cost > 100)
 		tell_costly(s);
