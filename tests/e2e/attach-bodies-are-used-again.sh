@@ -76,7 +76,7 @@ for=0.2 attach -a latency --all -P work -P leaf
 is_timed
 for i in 1 2; do
 	label="samples, $i:"
-	for=0.4 attach
+	for=1 attach
 	sql "select name from $(rows latency) where name like '%unknown%' and self_ns > 0" \
 		>"$work/got"
 	[ -s "$work/got" ] && fail "$label they have no name: $(cat "$work/got")"
