@@ -11,7 +11,7 @@
 
 enum {
 	GRAIN = 256,			/* bytes of text a list is for */
-	N_LISTS = 1 << 16		/* a page of lists is for 128 KiB of text */
+	N_LISTS = 1 << 17		/* a page of lists is for 128 KiB of text */
 };
 
 static struct fl_patch **lists;		/* under the lock, as all here */
