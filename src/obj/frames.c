@@ -3,7 +3,7 @@
  * by the tables for unwinding.
  *
  * Hides .eh_frame_hdr (a sorted table of starts), which of an entry's instructions make
- * its first row, and the call sites of .gcc_except_table. Stripped files have these
+ * a row, and the call sites of .gcc_except_table. Stripped files have these
  * tables, too.
  */
 #include <string.h>
@@ -68,22 +68,27 @@ int fl_obj_frames(const struct fl_module *m,
 	return err ? err : n_left;
 }
 
-/* ---- the first row -------------------------------------------------------- */
+/* ---- the row at the beginning ---------------------------------------------- */
 
 struct row {
 	uint64_t reg, offset;		/* the CFA is `offset` above register `reg` */
 	bool is_first;
 };
 
-/* Read a program to the end of its first row. False: it is not understood. */
-static bool read_first(struct row *r, const struct fl_fde *f, struct fl_in program)
+/* Read a program to the end of the row that holds at `at`. False: it is not understood. */
+static bool read_until(struct row *r, const struct fl_fde *f, struct fl_in program,
+		       uintptr_t at)
 {
+	uintptr_t from = f->start;
 	struct fl_cfi_insn i;
 
 	while (fl_cfi_next(&program, f, &i))
 		switch (i.op) {
 		case FL_CFA_ADVANCE: case FL_CFA_SET_LOC:
-			return true;
+			from = i.op == FL_CFA_ADVANCE ? from + i.value : i.value;
+			if (from > at)
+				return true;
+			break;
 		case FL_CFA_UNDEFINED:
 			r->is_first |= i.reg == FL_ARCH_DWARF_RETURN;
 			break;
@@ -104,13 +109,13 @@ static bool read_first(struct row *r, const struct fl_fde *f, struct fl_in progr
 	return !program.is_bad;
 }
 
-enum fl_obj_begin fl_obj_begins(const struct fl_module *m, uintptr_t fde)
+enum fl_obj_begin fl_obj_begins(const struct fl_module *m, uintptr_t fde, uintptr_t at)
 {
 	struct fl_fde f = { 0 };
 	struct row r = { 0 };
 
-	if (!fl_fde_read(&f, m, fde) || !read_first(&r, &f, f.cie.program) ||
-	    !read_first(&r, &f, f.program))
+	if (!fl_fde_read(&f, m, fde) || !read_until(&r, &f, f.cie.program, at) ||
+	    !read_until(&r, &f, f.program, at))
 		return FL_OBJ_ODD;
 	return f.cie.is_signal ? FL_OBJ_SIGNAL : r.is_first ? FL_OBJ_FIRST :
 	       r.reg == FL_ARCH_DWARF_SP && r.offset == FL_ARCH_DWARF_CALLED ?

@@ -181,7 +181,8 @@ struct fl_obj_frame {
 int fl_obj_frames(const struct fl_module *,
 		  int (*each)(void *arg, const struct fl_obj_frame *), void *arg);
 enum { FL_OBJ_UNKNOWN = 1 };
-/* What the stack frame is like where a range begins. */
+/* What the stack frame is like where a range begins, at `at` of it: its first instruction that
+ * does something. */
 enum fl_obj_begin {
 	FL_OBJ_CALLED,			/* as a function that is called finds it */
 	FL_OBJ_INSIDE,			/* as it is inside a function */
@@ -189,7 +190,7 @@ enum fl_obj_begin {
 	FL_OBJ_SIGNAL,			/* the kernel's, of a signal handler */
 	FL_OBJ_ODD			/* not understood */
 };
-enum fl_obj_begin fl_obj_begins(const struct fl_module *, uintptr_t fde);
+enum fl_obj_begin fl_obj_begins(const struct fl_module *, uintptr_t fde, uintptr_t at);
 /* Each part of the function [start, end) whose calls have a landing pad, ascending,
  * by the table at `lsda`. FLE_TRUNCATED when the table is not understood. */
 int fl_obj_pads(const struct fl_module *, uintptr_t lsda, uintptr_t start, uintptr_t end,

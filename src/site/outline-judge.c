@@ -6,6 +6,12 @@
 
 /* ---- who leads into whom ------------------------------------------------- */
 
+/* Does `to` lie in what a jump at the entry of `x` covers? */
+static bool is_covered(const struct fl_extent *x, uintptr_t to)
+{
+	return to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES;
+}
+
 /* Extent `k` calls or jumps to `to`, which lies elsewhere and is no head. */
 static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 {
@@ -19,7 +25,7 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		return;
 	f = &o->extents[x->owner];
 	is_own = o->extents[k].owner == x->owner;
-	if (x == f && to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES)
+	if (x == f && is_covered(x, to))
 		f->flags |= is_own ? X_LOOPS : X_INTO;
 	if (!is_own)
 		f->flags |= X_ENTERED;
@@ -194,22 +200,36 @@ static bool has_room(const struct pass *p, uint32_t k)
 	return code && left >= end - x->end && fl_arch_is_filler(code, end - x->end, left);
 }
 
-static int check_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
+struct padded {
+	struct pass *p;
+	struct fl_extent *x;
+};
+
+/* The unwinder leads to a pad as a branch of the function's own does. */
+static int take_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
 {
-	const struct pass *p = arg;
+	const struct padded *w = arg;
+	const struct pass *p = w->p;
 
 	(void)from;
 	(void)to;
-	return pad - p->lo >= p->hi - p->lo || !fl_bit(p->o->starts, pad - p->lo);
+	if (pad - p->lo >= p->hi - p->lo || !fl_bit(p->o->starts, pad - p->lo))
+		return -1;
+	fl_set_bit(p->targets, pad - p->lo);
+	if (w->x->kind == FL_EXTENT_FUNCTION && is_covered(w->x, pad))
+		w->x->flags |= X_LOOPS;
+	return 0;
 }
 
-static bool has_good_pads(struct pass *p, const struct fl_extent *x)
+static bool has_good_pads(struct pass *p, struct fl_extent *x)
 {
+	struct padded w = { p, x };
+
 	return !x->lsda || (x->lsda != FL_OBJ_UNKNOWN &&
-			    !fl_obj_pads(p->m, x->lsda, x->start, x->end, check_pad, p));
+			    !fl_obj_pads(p->m, x->lsda, x->start, x->end, take_pad, &w));
 }
 
-static void judge_part(struct pass *p, struct fl_extent *f, const struct fl_extent *x)
+static void judge_part(struct pass *p, struct fl_extent *f, struct fl_extent *x)
 {
 	if (x->flags & (X_BROKEN | X_TORN)) {
 		if (fl_shape_can_reach(p->o, f))

@@ -140,9 +140,24 @@ static int take_reloc(void *arg, uintptr_t pointer, uint32_t type, const char *n
 
 /* ---- the tables for unwinding --------------------------------------------- */
 
+/* A landing pad is never at distance 0, which would say that there is none. So gcc has a NOP
+ * before one that a cold part begins with, and tells of the frame behind that. */
+static uintptr_t behind_nops(const struct fl_outline *o, const struct fl_extent *x)
+{
+	uintptr_t at = x->start;
+	size_t left;
+	const unsigned char *code = fl_file_text(o->m, at, &left);
+	struct fl_insn i;
+
+	for (; code && at < x->end; at += i.len, code += i.len, left -= i.len)
+		if (!fl_arch_decode_flow(&i, code, left, at) || i.cls != FL_INSN_NOP)
+			return at;
+	return x->start;
+}
+
 static void take_begin(struct fl_outline *o, struct fl_extent *x)
 {
-	switch (fl_obj_begins(o->m, x->fde)) {
+	switch (fl_obj_begins(o->m, x->fde, behind_nops(o, x))) {
 	case FL_OBJ_CALLED:
 		return;
 	case FL_OBJ_INSIDE:

@@ -236,6 +236,16 @@ static const struct {
 	{ "bad_pads", FLE_UNWIND, "BEGIN bad_pads\n.cfi_lsda 0x1b,.Llsda\nFILL\nret\n"
 	  "END bad_pads\n.section .gcc_except_table,\"a\"\n.Llsda:.byte 0x00,0x00,0x00\n"
 	  ".byte 0xff,0xff,0xff,0xff,0xff,0xff\n.text" },
+	{ "pads_entered", FLE_INTO, "BEGIN pads_entered\n.cfi_lsda 0x1b,.Lpads\nnop\n"
+	  ".Lpad:FILL\n.Lpads_in:call plain@PLT\n.Lpads_to:ret\nEND pads_entered\n"
+	  "BEGIN enters_pads\nFILL\ncall .Lpads_in\nret\nEND enters_pads\n"
+	  ".section .gcc_except_table,\"a\"\n.Lpads:.byte 0xff,0xff,0x01,4\n"
+	  ".uleb128 .Lpads_in-pads_entered,.Lpads_to-.Lpads_in,.Lpad-pads_entered,0\n.text" },
+	{ "pads_alone", 0, "BEGIN pads_alone\n.cfi_lsda 0x1b,.Llone\nnop\n.Llone_pad:FILL\n"
+	  ".Llone_in:call plain@PLT\n.Llone_to:ret\nEND pads_alone\n"
+	  ".section .gcc_except_table,\"a\"\n.Llone:.byte 0xff,0xff,0x01,4\n"
+	  ".uleb128 .Llone_in-pads_alone,.Llone_to-.Llone_in,.Llone_pad-pads_alone,0\n"
+	  ".text" },
 	{ "odd_frame", FLE_UNWIND, "BEGIN odd_frame\n.cfi_escape 0x1d,0,0,0,0,0,0,0,0\nFILL\n"
 	  "ret\nEND odd_frame" },
 	{ "many_parts", FLE_PARTS, "BEGIN many_parts\ntest %eax,%eax\n"
@@ -314,12 +324,21 @@ static const struct {
 	{ "branches", 0, 0, "BEGIN branches\ncmp %rsi,%rdi\njb .Lled\nret\nEND branches\n" },
 };
 
-/* No symbol, no frame, jumped to by one: its tables say that it is called. */
+/* No symbol, no frame, jumped to by one: its tables say that it is called. Or they do so of a
+ * NOP, before a landing pad. */
 static const char hidden[] = "BEGIN hides_part\ntest %eax,%eax\nFILL\njne .Lhidden\n"
 	".Lback_in:\nFILL\nret\nEND hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\n"
 	"FILL\njmp .Lback_in\n.cfi_endproc\n.p2align 4\n"
 	"BEGIN splits_off\ntest %eax,%eax\nFILL\njne .Lsplit\nFILL\nret\nEND splits_off\n"
-	".p2align 4\nnop\n.Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n";
+	".p2align 4\nnop\n.Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n"
+	"BEGIN lands\ntest %eax,%eax\nFILL\njne .Lcalls_pad\nFILL\nret\nEND lands\n"
+	".Lpart_lands:\n.cfi_startproc\n.cfi_lsda 0x1b,.Llands\nnop\n"
+	".cfi_def_cfa_offset 16\n.Llanded:FILL\n.Lcalls_pad:call plain@PLT\n"
+	".Llands_to:ud2\n.cfi_endproc\n.section .gcc_except_table,\"a\"\n"
+	".Llands:.byte 0xff,0xff,0x01,4\n"
+	".uleb128 .Lcalls_pad-.Lpart_lands,.Llands_to-.Lcalls_pad\n"
+	".uleb128 .Llanded-.Lpart_lands,0\n"
+	".text\n.p2align 4\n";
 
 /* So is what one tail call alone leads to; it is laid out as functions are. */
 static const char alone[] = "BEGIN tails_once\nFILL\njmp .Lalone\nEND tails_once\nnop\n"
@@ -381,6 +400,8 @@ static void parts_elsewhere_are_found(void **state)
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "hides_part")), 0);
 	assert_int_equal(s.n_parts, 2);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "splits_off")), 0);
+	assert_int_equal(s.n_parts, 2);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "lands")), 0);
 	assert_int_equal(s.n_parts, 2);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "plain")), 0);
 	assert_int_equal(s.n_parts, 1);
