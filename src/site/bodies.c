@@ -67,8 +67,8 @@ static int tell_extent(struct teller *t, const struct fl_extent *x)
 	const struct fl_extent *f = &o->extents[x->owner];
 	int err = 0;
 
-	if (x->kind == FL_EXTENT_OTHER || x->flags & X_STUB)
-		return 0;
+	if (x->kind == FL_EXTENT_OTHER || x->flags & X_STUB || f->kind == FL_EXTENT_PART)
+		return 0;	/* the last: a part of nobody's function */
 	if (x == f)
 		err = tell_entry(t, f);
 	if (!err && !f->refusal && (f->flags & X_READ))

@@ -6,12 +6,6 @@
 
 /* ---- who leads into whom ------------------------------------------------- */
 
-/* Does `to` lie in what a jump at the entry of `x` covers? */
-static bool is_covered(const struct fl_extent *x, uintptr_t to)
-{
-	return to - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES;
-}
-
 /* Extent `k` calls or jumps to `to`, which lies elsewhere and is no head. */
 static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 {
@@ -25,7 +19,7 @@ static void judge_into(struct pass *p, uint32_t k, uintptr_t to)
 		return;
 	f = &o->extents[x->owner];
 	is_own = o->extents[k].owner == x->owner;
-	if (x == f && is_covered(x, to))
+	if (x == f && fl_extent_covers(x, to))
 		f->flags |= is_own ? X_LOOPS : X_INTO;
 	if (!is_own)
 		f->flags |= X_ENTERED;
@@ -216,7 +210,7 @@ static int take_pad(void *arg, uintptr_t from, uintptr_t to, uintptr_t pad)
 	if (pad - p->lo >= p->hi - p->lo || !fl_bit(p->o->starts, pad - p->lo))
 		return -1;
 	fl_set_bit(p->targets, pad - p->lo);
-	if (w->x->kind == FL_EXTENT_FUNCTION && is_covered(w->x, pad))
+	if (w->x->kind == FL_EXTENT_FUNCTION && fl_extent_covers(w->x, pad))
 		w->x->flags |= X_LOOPS;
 	return 0;
 }

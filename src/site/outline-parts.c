@@ -7,13 +7,32 @@
 
 /* ---- parts that look like functions -------------------------------------- */
 
+/* An address in data. If it is of no function's start, a switch's table may have it. */
+static void note_datum(struct pass *p, uintptr_t a)
+{
+	struct fl_extent *x;
+	size_t t;
+
+	if (a - p->lo >= p->hi - p->lo)
+		return;
+	fl_note_named(p, a);
+	t = fl_is_head(p, a) || !fl_bit(p->o->starts, a - p->lo) ? p->o->n :
+		fl_outline_find(p->o, a);
+	if (t == p->o->n)
+		return;
+	x = &p->o->extents[t];
+	fl_set_bit(p->targets, a - p->lo);
+	if (fl_extent_covers(x, a))
+		x->flags |= X_INTO;
+}
+
 static int note_value(void *arg, uintptr_t pointer, uint32_t type, const char *name,
 		      uintptr_t value)
 {
 	(void)pointer;
 	(void)type;
 	(void)name;
-	fl_note_named(arg, value);
+	note_datum(arg, value);
 	return 0;
 }
 
@@ -39,7 +58,7 @@ static void note_words(struct pass *p)
 			continue;
 		for (size_t at = -ph->p_vaddr % 8; at + 8 <= ph->p_filesz; at += 8) {
 			memcpy(&word, p->m->file.bytes + ph->p_offset + at, sizeof word);
-			fl_note_named(p, p->m->bias + word);
+			note_datum(p, p->m->bias + word);
 		}
 	}
 }
@@ -62,11 +81,12 @@ static bool is_set_apart(const struct pass *p, const struct fl_extent *x)
 	return true;
 }
 
-static bool may_be_part(const struct pass *p, const struct fl_extent *x)
+/* Is it a function by the tables alone, and nobody names its address? */
+static bool is_unnamed(const struct pass *p, const struct fl_extent *x)
 {
 	return x->kind == FL_EXTENT_FUNCTION && x->fde && !x->refusal && !(x->flags & X_STUB) &&
 	       !fl_bit(p->named, x->start - p->lo) &&
-	       !fl_bit(p->named, fl_extent_entry(x) - p->lo) && !is_set_apart(p, x);
+	       !fl_bit(p->named, fl_extent_entry(x) - p->lo);
 }
 
 /* Note who jumps to the start of what may be a part. `next` has that meanwhile; its own index:
@@ -77,9 +97,28 @@ static void note_source(struct pass *p, uint32_t k, uintptr_t to)
 	size_t t = fl_is_head(p, to) ? fl_outline_find(o, to) : o->n;
 	struct fl_extent *x = &o->extents[t];
 
-	if (t == o->n || o->extents[k].kind != FL_EXTENT_FUNCTION || !may_be_part(p, x))
+	if (t == o->n || o->extents[k].kind != FL_EXTENT_FUNCTION || !is_unnamed(p, x) ||
+	    is_set_apart(p, x))
 		return;
 	x->next = x->next == FL_EXTENT_NONE || x->next == k ? k : (uint32_t)t;
+}
+
+/* Each jump that leaves an extent: each(pass, extent, to). */
+static void each_jump(struct pass *p, void (*each)(struct pass *, uint32_t, uintptr_t))
+{
+	const struct fl_outline *o = p->o;
+
+	for (uint32_t k = 0; k < o->n; k++)
+		for (uint32_t i = 0; i < o->extents[k].n_left; i++)
+			if (o->lefts[o->extents[k].left + i].to)
+				each(p, k, o->lo + o->lefts[o->extents[k].left + i].to);
+}
+
+static void note_target(struct pass *p, uint32_t k, uintptr_t to)
+{
+	(void)k;
+	if (fl_is_head(p, to))
+		fl_note_named(p, to);
 }
 
 /*
@@ -88,6 +127,9 @@ static void note_source(struct pass *p, uint32_t k, uintptr_t to)
  * it, and its address stands nowhere, unless it is laid out as functions are: then nothing but
  * one tail call leads there. If it is a part for all that, its body is still sound: no flag,
  * register or red zone is taken for dead that its code does not prove so.
+ *
+ * What nothing leads to is come to in its middle, or by a switch's table of distances, which
+ * may lead to any place in it; or it is never run.
  */
 void fl_outline_find_hidden(struct pass *p)
 {
@@ -99,15 +141,12 @@ void fl_outline_find_hidden(struct pass *p)
 		note_words(p);
 	fl_obj_relocs(p->m, note_value, p);
 	fl_obj_functions(&p->m->file, note_function, p);
-	for (uint32_t k = 0; k < o->n; k++)
-		for (uint32_t i = 0; i < o->extents[k].n_left; i++)
-			if (o->lefts[o->extents[k].left + i].to)
-				note_source(p, k, o->lo +
-					    o->lefts[o->extents[k].left + i].to);
+	each_jump(p, note_source);
+	each_jump(p, note_target);
 	for (uint32_t k = 0; k < o->n; k++) {
 		struct fl_extent *x = &o->extents[k];
 
-		if (x->next != FL_EXTENT_NONE && x->next != k) {
+		if ((x->next != FL_EXTENT_NONE && x->next != k) || is_unnamed(p, x)) {
 			x->kind = FL_EXTENT_PART;
 			fl_clear_bit(p->heads, x->start - p->lo);
 			fl_clear_bit(p->heads, fl_extent_entry(x) - p->lo);

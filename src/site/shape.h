@@ -76,6 +76,12 @@ static inline uintptr_t fl_extent_entry(const struct fl_extent *x)
 	return x->start + x->landing;
 }
 
+/* Does `a` lie in what a jump at its entry covers? */
+static inline bool fl_extent_covers(const struct fl_extent *x, uintptr_t a)
+{
+	return a - x->start < (size_t)x->landing + FL_ARCH_PAD_BYTES;
+}
+
 /* ---- outline.c ----------------------------------------------------------- */
 
 /* 0, -ENOMEM, -EFBIG. */

@@ -241,6 +241,8 @@ static const struct {
 	  "BEGIN enters_pads\nFILL\ncall .Lpads_in\nret\nEND enters_pads\n"
 	  ".section .gcc_except_table,\"a\"\n.Lpads:.byte 0xff,0xff,0x01,4\n"
 	  ".uleb128 .Lpads_in-pads_entered,.Lpads_to-.Lpads_in,.Lpad-pads_entered,0\n.text" },
+	{ "in_table", FLE_INTO, "BEGIN in_table\nnop\n.Lin_table:FILL\nret\nEND in_table\n"
+	  ".data\n.quad .Lin_table\n.text" },
 	{ "pads_alone", 0, "BEGIN pads_alone\n.cfi_lsda 0x1b,.Llone\nnop\n.Llone_pad:FILL\n"
 	  ".Llone_in:call plain@PLT\n.Llone_to:ret\nEND pads_alone\n"
 	  ".section .gcc_except_table,\"a\"\n.Llone:.byte 0xff,0xff,0x01,4\n"
@@ -324,13 +326,15 @@ static const struct {
 	{ "branches", 0, 0, "BEGIN branches\ncmp %rsi,%rdi\njb .Lled\nret\nEND branches\n" },
 };
 
-/* No symbol, no frame, jumped to by one: its tables say that it is called. Or they do so of a
- * NOP, before a landing pad. */
+/* No symbol, no frame, jumped to by one, or in its middle alone: its tables say that it is
+ * called. Or they do so of a NOP, before a landing pad. */
 static const char hidden[] = "BEGIN hides_part\ntest %eax,%eax\nFILL\njne .Lhidden\n"
 	".Lback_in:\nFILL\nret\nEND hides_part\nnop\n.p2align 4\n.Lhidden:\n.cfi_startproc\n"
 	"FILL\njmp .Lback_in\n.cfi_endproc\n.p2align 4\n"
 	"BEGIN splits_off\ntest %eax,%eax\nFILL\njne .Lsplit\nFILL\nret\nEND splits_off\n"
 	".p2align 4\nnop\n.Lsplit:\n.cfi_startproc\nFILL\nret\n.cfi_endproc\n.p2align 4\n"
+	"BEGIN to_unled\ntest %eax,%eax\nFILL\njne .Lunled\nFILL\nret\nEND to_unled\nnop\n"
+	".p2align 4\n.cfi_startproc\nFILL\n.Lunled:FILL\nret\n.cfi_endproc\n.p2align 4\n"
 	"BEGIN lands\ntest %eax,%eax\nFILL\njne .Lcalls_pad\nFILL\nret\nEND lands\n"
 	".Lpart_lands:\n.cfi_startproc\n.cfi_lsda 0x1b,.Llands\nnop\n"
 	".cfi_def_cfa_offset 16\n.Llanded:FILL\n.Lcalls_pad:call plain@PLT\n"
@@ -400,6 +404,8 @@ static void parts_elsewhere_are_found(void **state)
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "hides_part")), 0);
 	assert_int_equal(s.n_parts, 2);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "splits_off")), 0);
+	assert_int_equal(s.n_parts, 2);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "to_unled")), 0);
 	assert_int_equal(s.n_parts, 2);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "lands")), 0);
 	assert_int_equal(s.n_parts, 2);
@@ -637,7 +643,7 @@ static void compare_file(struct verdict *v, const char *path)
 		const struct fl_extent *x = &f.outline.extents[k];
 		struct fl_shape s;
 
-		if (x->kind == FL_EXTENT_OTHER || x->owner != k)
+		if (x->kind != FL_EXTENT_FUNCTION)
 			continue;
 		if (shape_of(&f, &s, x->start)) {
 			n_refused++;
