@@ -241,7 +241,9 @@ static uint8_t step_kind(const struct fl_shape *s, const struct fl_insn *i)
 {
 	switch (i->cls) {
 	case FL_INSN_CALL:
-		return i->target ? FL_SHAPE_CALL : FL_SHAPE_PLAIN;
+		if (i->target)
+			return FL_SHAPE_CALL;
+		break;			/* through a pointer beside the code, if it is far */
 	case FL_INSN_JUMP:
 		return !i->target ? (s->is_stub ? FL_SHAPE_TAIL_POINTER : FL_SHAPE_SWITCH) :
 		       step_part(s, i->target) < 0 ? FL_SHAPE_TAIL : FL_SHAPE_JUMP;

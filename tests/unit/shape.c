@@ -243,6 +243,8 @@ static const struct {
 	  ".uleb128 .Lpads_in-pads_entered,.Lpads_to-.Lpads_in,.Lpad-pads_entered,0\n.text" },
 	{ "in_table", FLE_INTO, "BEGIN in_table\nnop\n.Lin_table:FILL\nret\nEND in_table\n"
 	  ".data\n.quad .Lin_table\n.text" },
+	{ "calls_far", 0, "BEGIN calls_far\nlcall *.Lfar(%rip)\nFILL\nret\nEND calls_far\n"
+	  ".data\n.type far_pointer,@object\nfar_pointer:.Lfar:.quad 0\n.text" },
 	{ "pads_alone", 0, "BEGIN pads_alone\n.cfi_lsda 0x1b,.Llone\nnop\n.Llone_pad:FILL\n"
 	  ".Llone_in:call plain@PLT\n.Llone_to:ret\nEND pads_alone\n"
 	  ".section .gcc_except_table,\"a\"\n.Llone:.byte 0xff,0xff,0x01,4\n"
@@ -413,6 +415,21 @@ static void parts_elsewhere_are_found(void **state)
 	assert_int_equal(s.n_parts, 1);
 	assert_int_equal(shape_of(&f, &s, address_of(&f, "tails_once")), 0);
 	assert_int_equal(s.n_parts, 1);
+	close_file(&f);
+}
+
+/* The pointer of a call that leaves this kind of code, too, lies where it did. */
+static void far_calls_have_their_pointers(void **state)
+{
+	struct fl_shape s;
+	struct opened f;
+
+	(void)state;
+	open_refused(&f);
+	assert_int_equal(shape_of(&f, &s, address_of(&f, "calls_far")), 0);
+	assert_int_equal(s.steps[0].kind, FL_SHAPE_RELATIVE);
+	assert_int_equal(s.steps[0].target, address_of(&f, "far_pointer"));
+	assert_true(s.steps[0].is_call);
 	close_file(&f);
 }
 
@@ -772,6 +789,7 @@ int main(void)
 		cmocka_unit_test(each_refusal_has_its_reason),
 		cmocka_unit_test(who_is_led_into_is_led_from_before),
 		cmocka_unit_test(parts_elsewhere_are_found),
+		cmocka_unit_test(far_calls_have_their_pointers),
 		cmocka_unit_test(without_its_file_nothing_is_taken),
 		cmocka_unit_test(an_outline_is_kept_for_who_opens_it_next),
 		cmocka_unit_test(nothing_is_kept_of_what_is_laid_out),
