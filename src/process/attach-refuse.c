@@ -8,6 +8,7 @@
  */
 #include <elf.h>
 #include <linux/auxvec.h>
+#include <linux/capability.h>
 #include <linux/kcmp.h>
 #include <pwd.h>
 #include <signal.h>
@@ -175,6 +176,33 @@ static int check_user(const struct fl_attached *a)
 	fl_say("process %d is of user %s: run flick as that user (sudo -u %s "
 	       "flick ...)",
 	       a->pid, p ? p->pw_name : text, p ? p->pw_name : text);
+	return -1;
+}
+
+static uint64_t capabilities_of(int pid, const char *which)
+{
+	char text[128];
+
+	return read_status(pid, which, text) ? strtoull(text, NULL, 16) : 0;
+}
+
+/* Whoever opens another process's descriptor in /proc, as its agent does, needs all the
+ * capabilities that one has: services give most of root's away. */
+static int check_capabilities(const struct fl_attached *a)
+{
+	const uint64_t TRACES = 1u << CAP_SYS_PTRACE;
+	uint64_t its = capabilities_of(a->pid, "CapEff");
+	char text[512] = "-all";
+	size_t at = strlen(text);
+
+	if (its & TRACES || !(capabilities_of(getpid(), "CapPrm") & ~its))
+		return 0;
+	for (int i = 0; i <= CAP_LAST_CAP; i++)
+		if (its >> i & 1)
+			at += (size_t)snprintf(text + at, sizeof(text) - at, ",+cap_%d", i);
+	fl_say("process %d has fewer capabilities than flick, so it may not open what flick "
+	       "shares with it: give flick the same (setpriv --bounding-set=%s flick ...)",
+	       a->pid, text);
 	return -1;
 }
 
@@ -381,6 +409,7 @@ int fl_attach_refuse(const struct fl_attached *a)
 {
 	static int (*const checks[])(const struct fl_attached *) = {
 		check_there,  check_state,   check_kind,    check_spaces,    check_user,
+		check_capabilities,
 		check_program, check_secure, check_seccomp, check_memory,    check_c_library,
 		check_library, check_sanitizer,
 	};

@@ -83,6 +83,14 @@ refused 'cannot read which program .* not even as root' \
 	setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$FLICK"
 end
 
+# A service that has given most of root's away; what it is told to do helps.
+begin setpriv --bounding-set=-all,+net_bind_service "$work/waits"
+sentence='fewer capabilities than flick.*(setpriv --bounding-set=-all,+cap_10 flick ...)'
+refused "$sentence" "$FLICK"
+run setpriv --bounding-set=-all,+cap_10 "$FLICK" record -p $pid -d 0.1 -o "$data"
+[ $status -eq 0 ] || fail "who has the same capabilities is refused: status $status"
+end
+
 # Yama's setting is read where it is always read, in a namespace where another file is there;
 # that nobody may trace is made by a filter.
 cat >"$work/yama" <<'END'
