@@ -387,7 +387,7 @@ void fl_obj_unlay(struct fl_module *m)
 
 /* What the loader says of a module, until the module is looked at. */
 struct listed {
-	uintptr_t bias;
+	uintptr_t bias, lo, hi;		/* lo == hi: nothing of it is loaded */
 	const Elf64_Phdr *ph;		/* in the module's own memory */
 	size_t n_ph, bytes;		/* of this and the name, a multiple of 8 */
 	char name[];
@@ -395,21 +395,62 @@ struct listed {
 
 enum { FIRST_BYTES = 64 * 1024 };
 
+/* A list's first memory, once nobody has it: a list is made at each dlopen(). */
+static void *spare;			/* NULL: none; W any */
+
+static void *map_bytes(size_t room)
+{
+	void *p = NULL;
+
+	if (room == FIRST_BYTES)
+		/* ordering: none other, its last user has done with it before */
+		p = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+	return p ? p : fl_os_map(NULL, room, PROT_READ | PROT_WRITE,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void unmap_bytes(void *p, size_t room)
+{
+	if (room == FIRST_BYTES)
+		/* ordering: none other, as in map_bytes() */
+		p = __atomic_exchange_n(&spare, p, __ATOMIC_ACQ_REL);
+	if (p)
+		fl_os_unmap(p, room);
+}
+
 static bool grow(struct fl_modules *l)
 {
 	size_t room = l->room ? 2 * l->room : FIRST_BYTES;
-	void *p = fl_os_map(NULL, room, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = map_bytes(room);
 
 	if (fl_is_err(p))
 		return false;
 	if (l->room) {
 		memcpy(p, l->bytes, l->n);
-		fl_os_unmap(l->bytes, l->room);
+		unmap_bytes(l->bytes, l->room);
 	}
 	l->bytes = p;
 	l->room = room;
 	return true;
+}
+
+/* lo == hi: nothing of it is loaded. */
+static void find_extent(struct fl_module *m)
+{
+	uint64_t lo;
+	size_t n = span(m->ph, m->n_ph, &lo);
+
+	m->lo = m->hi = n ? m->bias + lo : 0;
+	m->hi += n;
+}
+
+static struct fl_module told_module(const struct dl_phdr_info *info)
+{
+	struct fl_module m = { .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
+			       .n_ph = info->dlpi_phnum };
+
+	find_extent(&m);
+	return m;
 }
 
 /* Only take notes: the loader's lock is held, and others wait for it. */
@@ -418,6 +459,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	const char *name = info->dlpi_name ? info->dlpi_name : "";
 	size_t bytes = fl_round_up(sizeof(struct listed) + strlen(name) + 1, 8);
 	struct fl_modules *l = arg;
+	struct fl_module of = told_module(info);
 	struct listed *m;
 
 	(void)size;
@@ -425,8 +467,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		if (!grow(l))
 			return -ENOMEM;
 	m = (void *)(l->bytes + l->n);
-	*m = (struct listed){ .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
-			      .n_ph = info->dlpi_phnum, .bytes = bytes };
+	*m = (struct listed){ .bias = of.bias, .lo = of.lo, .hi = of.hi, .ph = of.ph,
+			      .n_ph = of.n_ph, .bytes = bytes };
 	memcpy(m->name, name, strlen(name) + 1);
 	l->n += bytes;
 	return 0;
@@ -460,7 +502,7 @@ int fl_obj_list(struct fl_modules *l)
 void fl_obj_unlist(struct fl_modules *l)
 {
 	if (l->room)
-		fl_os_unmap(l->bytes, l->room);
+		unmap_bytes(l->bytes, l->room);
 	*l = (struct fl_modules){ 0 };
 }
 
@@ -512,18 +554,19 @@ int fl_obj_open_module(struct fl_module *m)
 	return err == -ENOMEM || err == -EMFILE || err == -ENFILE ? err : 0;
 }
 
+/* What the loader calls by no name, and the kernel's, are in no file. */
+static bool is_of_file(const struct fl_module *m, const char *name)
+{
+	return m->lo != m->hi &&
+	       (m->is_program || (name[0] && strncmp(name, "linux-vdso", 10)));
+}
+
 static int visit(struct fl_module *m, const char *name,
 		 int (*each)(void *arg, struct fl_module *), void *arg)
 {
 	char path[PATH_MAX];
-	uint64_t lo;
-	size_t n = span(m->ph, m->n_ph, &lo);
 	int err;
 
-	if (!n || (!m->is_program && (!name[0] || !strncmp(name, "linux-vdso", 10))))
-		return 0;
-	m->lo = m->bias + lo;
-	m->hi = m->lo + n;
 	m->path = find_path(m, name, path, sizeof path);
 	err = each(arg, m);
 	fl_obj_close(&m->file);
@@ -531,17 +574,19 @@ static int visit(struct fl_module *m, const char *name,
 }
 
 /* The first module is the program. */
-int fl_obj_each(const struct fl_modules *l, int (*each)(void *arg, struct fl_module *),
-		void *arg)
+int fl_obj_each(const struct fl_modules *l,
+		bool (*passes)(void *arg, const struct fl_module *),
+		int (*each)(void *arg, struct fl_module *), void *arg)
 {
 	int err = 0;
 
 	for (size_t at = 0; at < l->n && !err;) {
 		const struct listed *m = (const void *)(l->bytes + at);
+		struct fl_module of = { .bias = m->bias, .lo = m->lo, .hi = m->hi,
+					.ph = m->ph, .n_ph = m->n_ph, .is_program = !at };
 
-		err = visit(&(struct fl_module){ .bias = m->bias, .ph = m->ph,
-						 .n_ph = m->n_ph, .is_program = !at },
-			    m->name, each, arg);
+		if (is_of_file(&of, m->name) && !(passes && passes(arg, &of)))
+			err = visit(&of, m->name, each, arg);
 		at += m->bytes;
 	}
 	return err;
@@ -556,12 +601,13 @@ struct kept {
 static int visit_kept(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct kept *k = arg;
-	struct fl_module m = { .bias = info->dlpi_addr, .ph = info->dlpi_phdr,
-			       .n_ph = info->dlpi_phnum, .is_program = !k->had_program };
+	struct fl_module m = told_module(info);
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
 
 	(void)size;
+	m.is_program = !k->had_program;
 	k->had_program = true;
-	return visit(&m, info->dlpi_name ? info->dlpi_name : "", k->each, k->arg);
+	return is_of_file(&m, name) ? visit(&m, name, k->each, k->arg) : 0;
 }
 
 int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg)
@@ -606,8 +652,6 @@ static bool find_bias(struct fl_module *m, const struct around *a)
 int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room)
 {
 	struct around a = { .at = at, .path = path, .room = room };
-	uint64_t lo;
-	size_t n;
 	int err = fl_os_mappings(find_file, &a) == 1 ? 0 : -ENOENT;
 
 	*m = (struct fl_module){ .path = path };
@@ -617,12 +661,10 @@ int fl_obj_around(struct fl_module *m, uintptr_t at, char *path, size_t room)
 		return err;
 	m->ph = m->file.ph;
 	m->n_ph = m->file.eh->e_phnum;
-	n = span(m->ph, m->n_ph, &lo);
 	if (!find_bias(m, &a)) {
 		fl_obj_close(&m->file);
 		return -ENOENT;
 	}
-	m->lo = m->bias + lo;
-	m->hi = m->lo + n;
+	find_extent(m);
 	return 0;
 }

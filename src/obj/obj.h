@@ -96,10 +96,13 @@ int fl_obj_list(struct fl_modules *);
  * list. */
 void fl_obj_keep(struct fl_modules *);
 void fl_obj_unlist(struct fl_modules *);
-/* The caller must know that the listed modules are still loaded. `each` must not keep the
- * pointers, and opens the modules' files itself. Stops at non-zero and returns it. */
-int fl_obj_each(const struct fl_modules *, int (*each)(void *arg, struct fl_module *),
-		void *arg);
+/* The caller must know that the listed modules for which `each` is called are still loaded.
+ * `passes`, unless NULL, tells by its addresses whether one is passed over: it has no path
+ * yet, and may be gone. `each` must not keep the pointers, and opens the modules' files
+ * itself. Stops at non-zero and returns it. */
+int fl_obj_each(const struct fl_modules *,
+		bool (*passes)(void *arg, const struct fl_module *),
+		int (*each)(void *arg, struct fl_module *), void *arg);
 /* The same for the modules that the loader has now. Its lock is held, so it unmaps none
  * meanwhile. */
 int fl_obj_each_kept(int (*each)(void *arg, struct fl_module *), void *arg);

@@ -270,19 +270,23 @@ static bool revive_module(struct walk *w, struct fl_module *m)
 
 /* ---- the walk ---------------------------------------------------------------------- */
 
-/* A module's file is read when the module is met first. Where there is no memory for that now,
- * the module is met again. */
-static int each_module(void *arg, struct fl_module *m)
+static bool is_met(void *arg, const struct fl_module *m)
 {
 	struct fl_known *k = fl_known_find(m);
-	struct walk *w = arg;
-	int err;
 
-	if (k) {
+	(void)arg;
+	if (k)
 		k->seen = fl_table.stamp;
-		return 0;
-	}
-	err = fl_obj_open_module(m);
+	return k;
+}
+
+/* A module's file is read when the module is met first. Where there is no memory for that now,
+ * the module is met again. */
+static int each_new(void *arg, struct fl_module *m)
+{
+	struct walk *w = arg;
+	int err = fl_obj_open_module(m);
+
 	if (!err && !revive_module(w, m))
 		err = take_module(w, m);
 	w->err = err ? err : w->err;
@@ -398,7 +402,7 @@ static void walk_locked(struct walk *w, const struct fl_modules *now)
 	uint32_t n = fl_table.n;
 
 	fl_table.stamp++;
-	fl_obj_each(now, each_module, w);
+	fl_obj_each(now, is_met, each_new, w);
 	fl_known_each_unseen(forget);
 	find_owners(n, now);
 }

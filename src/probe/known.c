@@ -148,17 +148,22 @@ void fl_known_take_row(struct fl_known *k)
 	fl_table.shm->n_modules--;
 }
 
-static int row_if_around(void *arg, struct fl_module *m)
+static bool is_another(void *arg, const struct fl_module *m)
 {
-	struct fl_known *k = arg;
+	const struct fl_known *k = arg;
 
-	return m->lo == k->lo && m->bias == k->bias && fl_known_give_row(k, m->path);
+	return m->lo != k->lo || m->bias != k->bias;
+}
+
+static int give_listed(void *arg, struct fl_module *m)
+{
+	return fl_known_give_row(arg, m->path);
 }
 
 void fl_known_need_row(struct fl_known *k, const struct fl_modules *listed)
 {
 	if (k->module == FL_NO_MODULE)
-		fl_obj_each(listed, row_if_around, k);
+		fl_obj_each(listed, is_another, give_listed, k);
 }
 
 static const char *path_of(const struct fl_known *k)

@@ -328,6 +328,18 @@ static int stop_at_once(void *arg, struct fl_module *m)
 	return 7;
 }
 
+static bool is_no_program(void *arg, const struct fl_module *m)
+{
+	(void)arg;
+	return !m->is_program;
+}
+
+static bool is_any(void *arg, const struct fl_module *m)
+{
+	(void)arg;
+	return m->lo < m->hi && !m->path;
+}
+
 static void loaded_modules_come_program_first(void **state)
 {
 	struct fl_modules now;
@@ -336,12 +348,15 @@ static void loaded_modules_come_program_first(void **state)
 
 	(void)state;
 	assert_int_equal(fl_obj_list(&now), 0);
-	assert_int_equal(fl_obj_each(&now, on_module, &f), 0);
+	assert_int_equal(fl_obj_each(&now, NULL, on_module, &f), 0);
 	assert_true(f.program && f.libc && f.n >= 3);
-	assert_int_equal(fl_obj_each(&now, stop_at_once, &n), 7);
+	assert_int_equal(fl_obj_each(&now, NULL, stop_at_once, &n), 7);
 	assert_int_equal(n, 1);
+	assert_int_equal(fl_obj_each(&now, is_no_program, stop_at_once, &n), 7);
+	assert_int_equal(n, 2);
+	assert_int_equal(fl_obj_each(&now, is_any, stop_at_once, &n), 0);
 	fl_obj_unlist(&now);
-	assert_int_equal(fl_obj_each(&now, stop_at_once, &n), 0);
+	assert_int_equal(fl_obj_each(&now, NULL, stop_at_once, &n), 0);
 }
 
 struct same { const struct fl_module *as; bool found; };
@@ -372,7 +387,7 @@ static void a_module_is_found_by_its_mapping(void **state)
 		struct same s = { .as = &m };
 
 		assert_int_equal(fl_obj_around(&m, (uintptr_t)in[i], path, sizeof path), 0);
-		assert_int_equal(fl_obj_each(&now, is_same, &s), 1);
+		assert_int_equal(fl_obj_each(&now, NULL, is_same, &s), 1);
 		assert_true(s.found);
 		fl_obj_close(&m.file);
 	}
@@ -450,10 +465,10 @@ static void modules_that_are_kept_stay_and_those_that_went_are_none(void **state
 	gone = dlopen(make_file(bytes, n_bytes, &fds[1]), RTLD_NOW);
 	assert_non_null(gone);
 	assert_int_equal(fl_obj_list(&now), 0);
-	assert_int_equal(fl_obj_each(&now, count_modules, &all), 0);
+	assert_int_equal(fl_obj_each(&now, NULL, count_modules, &all), 0);
 	dlclose(gone);
 	fl_obj_keep(&now);
-	assert_int_equal(fl_obj_each(&now, count_modules, &left), 0);
+	assert_int_equal(fl_obj_each(&now, NULL, count_modules, &left), 0);
 	assert_int_equal(left, all - 1);
 	dlclose(kept);
 	assert_non_null(dlopen(kept_path, RTLD_NOW | RTLD_NOLOAD));

@@ -254,7 +254,7 @@ static void a_loaded_module_has_the_sites_of_its_file(void **state)
 			assert_non_null(h);
 			memory.n = 0;
 			assert_int_equal(fl_obj_list(&now), 0);
-			assert_int_equal(fl_obj_each(&now, scan_if_ours, &i), file.n);
+			assert_int_equal(fl_obj_each(&now, NULL, scan_if_ours, &i), file.n);
 			fl_obj_unlist(&now);
 			assert_true(file.n > 20);
 			for (size_t k = 0; k < file.n; k++)
