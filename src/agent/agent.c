@@ -123,6 +123,8 @@ static int find_once(enum fl_moment moment)
 	return n;
 }
 
+static bool has_missed;			/* some module may not have been met; W any */
+
 /* Other threads may unload modules meanwhile, except with LOADING. */
 int fl_agent_found(enum fl_moment moment)
 {
@@ -132,7 +134,15 @@ int fl_agent_found(enum fl_moment moment)
 		n = find_once(moment);
 	while (moment == FL_RUNNING && fl_agent_director() &&
 	       (n == -EAGAIN || fl_probes_await_arming()));
+	store_relaxed(&has_missed, n < 0);
 	return n < 0 ? n : 0;
+}
+
+/* What is gone has been forgotten at the thaw, and the rest was met when it came. */
+void fl_agent_unloaded(void)
+{
+	if (load_relaxed(&has_missed) || fl_probes_await_arming())
+		fl_agent_found(FL_LOADING);
 }
 
 static bool is_attached;		/* the recorder comes late, and goes without a trace */

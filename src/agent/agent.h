@@ -47,6 +47,9 @@ uint32_t fl_agent_ask(struct fl_region *m, int error);
 
 /* Take in what is new and let the owner decide. 0 or FLE_FULL. */
 int fl_agent_found(enum fl_moment);
+/* Modules have gone, in this thread, and fl_probes_thaw() has heard of it. With the loader's
+ * lock. */
+void fl_agent_unloaded(void);
 
 /* Around all that may end in found(): threads that meet the same new site wait for the
  * decision. Signals are blocked meanwhile, the loader is not asked, and the program does not

@@ -74,8 +74,8 @@ static bool has_probes(void)
  * The thread may hold any lock of the program's, too. */
 static void on_loader(void)
 {
+	bool is_told, has_unloaded;
 	uint64_t before;
-	bool is_told;
 
 	if (fl_agent_director())
 		tell_spaces();
@@ -83,10 +83,14 @@ static void on_loader(void)
 		fl_probes_freeze();
 	if (loader->r_state != RT_CONSISTENT)
 		return;
-	fl_probes_thaw(each_loaded);
+	has_unloaded = fl_probes_thaw(each_loaded);
 	fl_find_loaded(unwinder_at());
 	if (!fl_agent_director())
 		return;
+	if (has_unloaded) {
+		fl_agent_unloaded();
+		return;
+	}
 	/* Only then is a clock read: a filter of system calls would be asked for it. */
 	is_told = watched && watched->follow;
 	before = is_told ? fl_os_cpu_ns(fl_os_tid()) : 0;

@@ -94,9 +94,10 @@ int fl_probes_change(const uint8_t *staged, uint32_t n, struct fl_change_box *bo
 int fl_probe_refusal(uint32_t id, uint64_t *datum);
 
 /* Bracket a time in which the calling thread may unmap modules: no text is written.
- * No lock is held meanwhile. Thaw asks which modules are still there. */
+ * No lock is held meanwhile. Thaw asks which modules are still there, and forgets the others;
+ * false: this thread was unloading none. */
 void fl_probes_freeze(void);
-void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
+bool fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)));
 
 /* The builder of second bodies (copy/), for sites of FL_FORM_BODY and the like. Its functions
  * are called in this order: begin; point for each point of a module; want, and then place, for

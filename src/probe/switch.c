@@ -257,12 +257,12 @@ void fl_probes_freeze(void)
 	FL_POINT("probes.frozen");
 }
 
-void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)))
+bool fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)))
 {
 	uint64_t signals;
 
 	if (!fl_switches_is_unloader())
-		return;
+		return false;
 	fl_table_forget_gone(each_loaded);
 	FL_POINT("probes.thawing");
 	fl_switches_lock(&signals);
@@ -271,6 +271,7 @@ void fl_probes_thaw(void (*each_loaded)(void (*see)(uintptr_t bias)))
 		fl_switches_let();
 	}
 	fl_switches_unlock(&signals);
+	return true;
 }
 
 bool fl_switches_is_unloader(void)
