@@ -174,11 +174,15 @@ uint32_t fl_agent_ask(struct fl_region *m, int error)
 	return wait_for_answer(m);
 }
 
-/* Is there something that the reader has not decided? */
+/* Is there something that the reader has not decided? What was loaded before brings nothing
+ * new. A process that was to end is told so again; one of a tree that another was told so goes
+ * on with what is decided. */
 static bool must_ask(void)
 {
-	return !shm->follow || start_error || watch_error ||
-	       load_relaxed(&session->phase) == FL_PHASE_START ||
+	const uint32_t phase = load_relaxed(&session->phase);
+
+	return start_error || watch_error || phase == FL_PHASE_START ||
+	       (phase == FL_PHASE_QUIT && !shm->follow) ||
 	       load_relaxed(&session->n_decided) < shm->n_sites;
 }
 

@@ -2,7 +2,8 @@
  * negotiation.c - the reader's half of the negotiation about new sites.
  *
  * PROTOCOL and the other half are in agent/agent.c. The target has stopped
- * until it is answered, at its start, at each dlopen and after each exec.
+ * until it is answered, at its start, at each dlopen that brings something new and after each
+ * exec.
  *
  * (B) pairs with (A) in agent/agent.c: who sees ASK sees the sites.
  * (C) pairs with (D) in agent/agent.c: who sees GO sees what is wanted.
