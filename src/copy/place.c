@@ -56,44 +56,6 @@ static struct owner **owner_in_row(uintptr_t lo, uintptr_t hi, uint32_t row)
 	return o;
 }
 
-/* What bodies are built of: all that is loaded to be read alone, as the file has it. In memory
- * entries may be jumps already. */
-static uint64_t hash_of_code(const struct fl_module *m)
-{
-	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t hash = 0, word;
-
-	for (size_t i = 0; i < m->n_ph; i++) {
-		const Elf64_Phdr *p = &m->ph[i];
-
-		if (p->p_type != PT_LOAD || p->p_flags & PF_W ||
-		    p->p_offset > m->file.n_bytes ||
-		    p->p_filesz > m->file.n_bytes - p->p_offset)
-			continue;
-		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
-			__builtin_memcpy(&word, m->file.bytes + p->p_offset + at, sizeof word);
-			hash = (hash ^ word) * odd;
-			hash ^= hash >> 32;
-		}
-	}
-	return hash;
-}
-
-/* Linkers give no build id by themselves: then the code is told by a hash. */
-static bool identify(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
-{
-	uint64_t hash;
-
-	if (fl_obj_build_id(m, id))
-		return true;
-	if (!m->file.bytes)
-		return false;
-	hash = hash_of_code(m);
-	__builtin_memset(id, 0, FL_OBJ_ID);
-	__builtin_memcpy(id, &hash, sizeof hash);
-	return true;
-}
-
 static struct owner *new_owner(const struct fl_module *m, uint32_t row)
 {
 	struct owner *o = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
@@ -117,7 +79,7 @@ static int note_owner(const struct fl_module *m, uint32_t row)
 		return -ENOMEM;
 	o->next = owners;
 	owners = o;
-	o->has_id = identify(m, o->id);
+	o->has_id = fl_obj_identify(m, o->id);
 	return 0;
 }
 
@@ -126,7 +88,7 @@ static bool is_built_of(const struct owner *o, const struct fl_module *m)
 {
 	uint8_t id[FL_OBJ_ID];
 
-	return o->has_id && identify(m, id) && !__builtin_memcmp(id, o->id, sizeof id);
+	return o->has_id && fl_obj_identify(m, id) && !__builtin_memcmp(id, o->id, sizeof id);
 }
 
 /* Where an earlier recording's bodies are used, its rows, not this one's, are the owners'. */

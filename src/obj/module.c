@@ -113,6 +113,44 @@ bool fl_obj_file_id(const struct fl_obj *o, uint8_t id[FL_OBJ_ID])
 	return false;
 }
 
+/* All that is loaded to be read alone, as the file has it. In memory entries may be jumps
+ * already. */
+static uint64_t hash_of_code(const struct fl_module *m)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t hash = 0, word;
+
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+
+		if (p->p_type != PT_LOAD || p->p_flags & PF_W ||
+		    p->p_offset > m->file.n_bytes ||
+		    p->p_filesz > m->file.n_bytes - p->p_offset)
+			continue;
+		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
+			__builtin_memcpy(&word, m->file.bytes + p->p_offset + at, sizeof word);
+			hash = (hash ^ word) * odd;
+			hash ^= hash >> 32;
+		}
+	}
+	return hash;
+}
+
+/* Linkers give no build id by themselves: then the code is told by a hash. */
+bool fl_obj_identify(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
+{
+	uint64_t hash;
+
+	if (fl_obj_build_id(m, id))
+		return true;
+	if (!m->file.bytes)
+		return false;
+	hash = hash_of_code(m);
+	__builtin_memset(id, 0, FL_OBJ_ID);
+	__builtin_memcpy(id, &hash, sizeof hash);
+	return true;
+}
+
 /* ---- the dynamic section --------------------------------------------------- */
 
 bool fl_obj_dynamic(const struct fl_module *m, int64_t tag, uint64_t *value)

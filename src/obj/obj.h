@@ -148,6 +148,8 @@ void fl_obj_unlay(struct fl_module *);
  * in. fl_obj_build_id() finds it in the module's memory, fl_obj_file_id() in the file. */
 bool fl_obj_build_id(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
 bool fl_obj_file_id(const struct fl_obj *, uint8_t id[FL_OBJ_ID]);
+/* The build id, or else a hash of what m->file has of code; false: no file is open. */
+bool fl_obj_identify(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
 /* Value of dynamic tag `tag`; false when the module has none. */
 bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
 /* `n` bytes at address `a`; NULL when no readable segment holds all of them. */

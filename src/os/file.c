@@ -34,18 +34,32 @@ bool fl_os_file_data(int fd, uint64_t *from, uint64_t *to)
 	return true;
 }
 
+static int take_facts(struct fl_file *out, int err, const struct stat *st)
+{
+	if (!err)
+		*out = (struct fl_file){ .device = st->st_dev, .inode = st->st_ino,
+					 .bytes = (uint64_t)st->st_size,
+					 .owner = st->st_uid,
+					 .changed_ns = fl_ns(st->st_ctim.tv_sec,
+							     st->st_ctim.tv_nsec),
+					 .is_plain = S_ISREG(st->st_mode) };
+	return err;
+}
+
 int fl_os_file_facts(int fd, struct fl_file *out)
 {
 	struct stat st;
 	int err = (int)SYS_OR_FAULT(fstat, SYS_fstat, fd, &st);
 
-	if (!err)
-		*out = (struct fl_file){ .inode = st.st_ino, .bytes = (uint64_t)st.st_size,
-					 .owner = st.st_uid,
-					 .changed_ns = fl_ns(st.st_ctim.tv_sec,
-							     st.st_ctim.tv_nsec),
-					 .is_plain = S_ISREG(st.st_mode) };
-	return err;
+	return take_facts(out, err, &st);
+}
+
+int fl_os_file_facts_at(const char *path, struct fl_file *out)
+{
+	struct stat st;
+	int err = (int)SYS_OR_FAULT(fstat, SYS_newfstatat, AT_FDCWD, path, &st, 0);
+
+	return take_facts(out, err, &st);
 }
 
 int fl_os_file_seals(int fd)

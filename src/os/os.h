@@ -46,12 +46,13 @@ int64_t fl_os_file_bytes(int fd);
  * as a hole. */
 bool fl_os_file_data(int fd, uint64_t *from, uint64_t *to);
 struct fl_file {
-	uint64_t inode, bytes, changed_ns;
+	uint64_t device, inode, bytes, changed_ns;
 	uint32_t owner;			/* a user id */
 	bool is_plain;			/* no directory, pipe, socket or device */
 };
 /* `fd` may have been opened with O_PATH. */
 int fl_os_file_facts(int fd, struct fl_file *);
+int fl_os_file_facts_at(const char *path, struct fl_file *);
 /* F_SEAL_*; -EINVAL: this is no memory file. */
 int fl_os_file_seals(int fd);
 int fl_os_file_seal(int fd, int seals);

@@ -16,6 +16,7 @@
 
 struct walk {
 	enum fl_moment moment;
+	struct fl_origin origin;	/* of the one that is new */
 	uint32_t module;		/* row of the one being scanned */
 	uint32_t from;			/* lowest id that awaits arming */
 	uint32_t n_new;
@@ -206,6 +207,8 @@ static int take_module(struct walk *w, struct fl_module *m)
 			err = scan_new(w, k, m);
 		share_late(w, k, m);
 	}
+	if (!err)
+		k->origin = w->origin;
 	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }
 
@@ -251,19 +254,34 @@ static void revive(struct walk *w, struct fl_known *k)
 	w->from = late < w->from ? late : w->from;
 }
 
+static bool has_its_bodies(const struct fl_module *m, const struct fl_known *k)
+{
+	return !fl_probe_builder || fl_probe_builder->hold(m, k->module);
+}
+
+/* Nobody has written to the file since its sites were found, in a module just loaded as this
+ * one. */
+static bool revive_unread(struct walk *w, struct fl_known *k, const struct fl_module *m)
+{
+	if (!k || !fl_known_is_of(k, &w->origin) ||
+	    (k->first < k->end && !has_its_bodies(m, k)))
+		return false;
+	revive(w, k);
+	return true;
+}
+
 /* The same file at the same place with the same sites gets its probes back, so
  * a program that loads and unloads a plugin all day fills no table. */
-static bool revive_module(struct walk *w, struct fl_module *m)
+static bool revive_read(struct walk *w, struct fl_known *k, const struct fl_module *m)
 {
-	struct fl_known *k = fl_known_find_gone(m);
 	struct compare c;
 
 	if (!k)
 		return false;
 	c = (struct compare){ k->first, k->end };
-	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end ||
-	    (fl_probe_builder && !fl_probe_builder->hold(m, k->module)))
+	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end || !has_its_bodies(m, k))
 		return false;
+	k->origin = w->origin;
 	revive(w, k);
 	return true;
 }
@@ -285,9 +303,17 @@ static bool is_met(void *arg, const struct fl_module *m)
 static int each_new(void *arg, struct fl_module *m)
 {
 	struct walk *w = arg;
-	int err = fl_obj_open_module(m);
+	struct fl_known *k;
+	int err;
 
-	if (!err && !revive_module(w, m))
+	w->origin.is_known = false;
+	if (w->moment == FL_LOADING)
+		fl_known_look(&w->origin, m);
+	k = fl_known_find_gone(m, &w->origin);
+	if (revive_unread(w, k, m))
+		return 0;
+	err = m->file.bytes ? 0 : fl_obj_open_module(m);
+	if (!err && !revive_read(w, k, m))
 		err = take_module(w, m);
 	w->err = err ? err : w->err;
 	return 0;

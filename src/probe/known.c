@@ -4,6 +4,14 @@
  * Hides how a module is found again: by its place, in the hash of places.c, so that a walk
  * over thousands costs a look at each. A module in which a scan has found nothing is known,
  * too, and not scanned again; it has no row in the shared table until a call in it is met.
+ *
+ * Hides, too, when a file is the one that it was. Programs load and unload a library thousands
+ * of times, and to read its code each time takes longer than all else that is done then. The
+ * kernel says whether anybody has written to the file or put another one in its place: nobody
+ * sets a file's time of change. It says nothing of what is stored to a shared mapping of a file
+ * in memory, and some file systems know seconds alone. So the latter are not believed, and the
+ * build id that stands in the module's memory, or a hash of the file's code, must be the same
+ * as well.
  */
 #include "known.h"
 #include "late.h"
@@ -61,12 +69,69 @@ static bool has_path(const struct fl_known *k, const char *path)
 	       !__builtin_strcmp(fl_shm_modules(fl_table.shm)[k->module].path, path);
 }
 
-struct fl_known *fl_known_find_gone(const struct fl_module *m)
+/* ---- where a module comes from --------------------------------------------------- */
+
+static uint64_t hash_path(const char *path)
+{
+	const uint64_t prime = 0x100000001b3;	/* FNV-1a */
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *path; path++)
+		hash = (hash ^ (unsigned char)*path) * prime;
+	return hash;
+}
+
+/* Does its time tell one change from the next? */
+static bool has_fine_time(const struct fl_file *f)
+{
+	return f->changed_ns % 1000000000 != 0;
+}
+
+/* The kernel is asked before the file is read: who writes to it meanwhile makes it another. */
+void fl_known_look(struct fl_origin *o, struct fl_module *m)
+{
+	*o = (struct fl_origin){ .path = hash_path(m->path) };
+	if (fl_os_file_facts_at(m->path, &o->file) || !o->file.is_plain ||
+	    !has_fine_time(&o->file))
+		return;
+	o->is_known = fl_obj_identify(m, o->id);
+	if (!o->is_known && !fl_obj_open_module(m))
+		o->is_known = fl_obj_identify(m, o->id);
+}
+
+static bool is_same_build(const struct fl_origin *a, const struct fl_origin *b)
+{
+	return a->is_known && b->is_known && !__builtin_memcmp(a->id, b->id, sizeof a->id);
+}
+
+static bool is_unwritten(const struct fl_file *a, const struct fl_file *b)
+{
+	return a->device == b->device && a->inode == b->inode && a->bytes == b->bytes &&
+	       a->changed_ns == b->changed_ns;
+}
+
+bool fl_known_is_of(const struct fl_known *k, const struct fl_origin *o)
+{
+	return is_same_build(&k->origin, o) && is_unwritten(&k->origin.file, &o->file) &&
+	       k->origin.path == o->path;
+}
+
+/* One of another build was another one. One that has no row has no path to be compared. */
+static bool may_be(const struct fl_known *k, const struct fl_module *m,
+		   const struct fl_origin *o)
+{
+	if (k->module == FL_NO_MODULE)
+		return fl_known_is_of(k, o);
+	return has_path(k, m->path) &&
+	       (!k->origin.is_known || !o->is_known || is_same_build(&k->origin, o));
+}
+
+struct fl_known *fl_known_find_gone(const struct fl_module *m, const struct fl_origin *o)
 {
 	struct fl_known *known = fl_table.known;
 
 	for (uint32_t i = newest(m->bias); i != NONE; i = known[i].before)
-		if (known[i].gone && is_same(&known[i], m) && has_path(&known[i], m->path))
+		if (known[i].gone && is_same(&known[i], m) && may_be(&known[i], m, o))
 			return &known[i];
 	return NULL;
 }

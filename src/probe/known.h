@@ -3,11 +3,21 @@
 #ifndef FL_KNOWN_H
 #define FL_KNOWN_H
 
+#include "os/os.h"
 #include "table.h"
+
+/* What a module was loaded from (known.c). */
+struct fl_origin {
+	struct fl_file file;
+	uint64_t path;			/* a hash of it */
+	uint8_t id[FL_OBJ_ID];
+	bool is_known;			/* else nothing is said by it */
+};
 
 /* A module that was taken in. */
 struct fl_known {
 	uintptr_t lo, hi, bias;
+	struct fl_origin origin;	/* as its sites were found, in a module just loaded */
 	uint32_t module;		/* its row in the region, or FL_NO_MODULE */
 	uint32_t first, end;		/* probes that a scan found: [first, end) */
 	uint32_t late;			/* the last probe met at a call, or FL_NO_PROBE */
@@ -24,10 +34,13 @@ struct fl_known {
 #define FL_NO_MODULE UINT16_MAX
 
 int fl_known_open(void);
-/* find: a module that is there. find_gone: one that is gone, and was of the same file. Or
- * NULL. */
+/* Where a module that is being loaded comes from. Its file may be opened for that. */
+void fl_known_look(struct fl_origin *, struct fl_module *);
+/* find: a module that is there. find_gone: one that is gone, and may have been the same; is_of:
+ * it was, so its sites are. Or NULL. */
 struct fl_known *fl_known_find(const struct fl_module *);
-struct fl_known *fl_known_find_gone(const struct fl_module *);
+struct fl_known *fl_known_find_gone(const struct fl_module *, const struct fl_origin *);
+bool fl_known_is_of(const struct fl_known *, const struct fl_origin *);
 /* add: a new one; NULL where there is no room. is_back: one that was gone is there again. */
 struct fl_known *fl_known_add(const struct fl_module *);
 void fl_known_is_back(struct fl_known *);

@@ -1,8 +1,20 @@
 /* One of several libraries of a size (by-turns.c). */
 int turn(int x);
+#ifdef OTHER
+int other(int x);
+__attribute__((noinline)) int other(int x)
+{
+	volatile int y = x * 3;
+
+	return y + 1;
+}
+#define TURNED (TURN - 1 + other(0))
+#else
+#define TURNED TURN
+#endif
 __attribute__((noinline)) int turn(int x)
 {
-	volatile int y = x + TURN;
+	volatile int y = x + TURNED;
 
 	return y;
 }

@@ -2,9 +2,13 @@
  * unit/known.c - modules that come, go and come back: each is found at its place, and
  * what has nothing takes no room.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -60,12 +64,17 @@ static struct fl_known *find(int i)
 	return fl_known_find(&m);
 }
 
-static struct fl_known *find_gone(int i, const char *path)
+static struct fl_known *find_gone_of(int i, const char *path, const struct fl_origin *o)
 {
 	struct fl_module m = module(i);
 
 	m.path = path;
-	return fl_known_find_gone(&m);
+	return fl_known_find_gone(&m, o);
+}
+
+static struct fl_known *find_gone(int i, const char *path)
+{
+	return find_gone_of(i, path, &(struct fl_origin){ .is_known = false });
 }
 
 static void forget(struct fl_known *k)
@@ -138,6 +147,118 @@ static void what_comes_back_is_the_same_files(void **unused)
 	assert_null(find_gone(0, "/lib/a.so"));
 	walk(1);
 	assert_ptr_equal(find(0), a);
+}
+
+/* ---- what it was loaded from ---------------------------------------------------- */
+
+/* Where this program itself would come from, were `path` its file. */
+static struct fl_origin look(const char *path)
+{
+	struct fl_module m = { .path = path };
+	struct fl_origin o;
+
+	assert_int_equal(fl_obj_open(&m.file, "/proc/self/exe"), 0);
+	m.ph = m.file.ph;
+	m.n_ph = m.file.eh->e_phnum;
+	m.bias = (uintptr_t)m.file.bytes;	/* its first segment is mapped as it is */
+	fl_known_look(&o, &m);
+	fl_obj_close(&m.file);
+	return o;
+}
+
+static char *new_file(void)
+{
+	static char path[64];
+	int fd;
+
+	strcpy(path, "/tmp/flick-known-XXXXXX");
+	fd = mkstemp(path);
+	assert_int_equal(write(fd, "1", 1), 1);
+	close(fd);
+	return path;
+}
+
+/* The kernel's clock for files may be as coarse as its ticks. */
+static void write_later(const char *path)
+{
+	int fd = open(path, O_WRONLY);
+
+	usleep(20000);
+	assert_int_equal(write(fd, "2", 1), 1);
+	close(fd);
+}
+
+static void a_file_is_the_same_until_somebody_writes(void **unused)
+{
+	const char *path = new_file();
+	struct fl_known *k = add(0);
+
+	(void)unused;
+	k->origin = look(path);
+	if (!k->origin.is_known)
+		skip();				/* a file system that knows seconds */
+	assert_true(fl_known_is_of(k, (const struct fl_origin[]){ look(path) }));
+	write_later(path);
+	assert_false(fl_known_is_of(k, (const struct fl_origin[]){ look(path) }));
+	unlink(path);
+	assert_false(look(path).is_known);
+	assert_false(look("/dev/null").is_known);
+}
+
+static void each_word_of_an_origin_tells(void **unused)
+{
+	struct fl_known *k = add(0);
+	const struct fl_origin as = {
+		.file = { .device = 1, .inode = 2, .bytes = 3, .changed_ns = 4 },
+		.path = 5, .id = { 6 }, .is_known = true,
+	};
+	struct fl_origin o[] = { as, as, as, as, as, as, as };
+
+	(void)unused;
+	k->origin = as;
+	assert_true(fl_known_is_of(k, &as));
+	o[0].file.device++;
+	o[1].file.inode++;
+	o[2].file.bytes++;
+	o[3].file.changed_ns++;
+	o[4].path++;
+	o[5].id[0]++;
+	o[6].is_known = false;
+	for (size_t i = 0; i < ARRAY_LEN(o); i++)
+		assert_false(fl_known_is_of(k, &o[i]));
+	k->origin.is_known = false;
+	assert_false(fl_known_is_of(k, &as));
+}
+
+/* One of another build is passed over, and finds what is behind it. One without a row is the
+ * same where all of it is known to be. */
+static void what_comes_back_is_of_its_build(void **unused)
+{
+	struct fl_origin one = { .id = { 1 }, .is_known = true }, two = one, three = one;
+	struct fl_known *a = add(0), *b;
+
+	(void)unused;
+	two.id[0] = 2;
+	three.id[0] = 3;
+	assert_true(fl_known_give_row(a, "/lib/a.so"));
+	a->end++;
+	a->origin = one;
+	walk(0);
+	b = add(0);
+	assert_true(fl_known_give_row(b, "/lib/a.so"));
+	b->end++;
+	b->origin = two;
+	walk(0);
+	assert_ptr_equal(find_gone_of(0, "/lib/a.so", &one), a);
+	assert_ptr_equal(find_gone_of(0, "/lib/a.so", &two), b);
+	assert_null(find_gone_of(0, "/lib/a.so", &three));
+	assert_ptr_equal(find_gone(0, "/lib/a.so"), b);
+	a = add(1);
+	a->origin = one;
+	walk(0);
+	assert_ptr_equal(find_gone_of(1, "/lib/a.so", &one), a);
+	assert_null(find_gone_of(1, "/lib/a.so", &two));
+	assert_null(find_gone(1, "/lib/a.so"));
 }
 
 /* Neither here nor in the region. */
@@ -451,6 +572,9 @@ int main(void)
 		TEST(each_is_found_at_its_place),
 		TEST(what_was_not_seen_is_gone),
 		TEST(what_comes_back_is_the_same_files),
+		TEST(a_file_is_the_same_until_somebody_writes),
+		TEST(each_word_of_an_origin_tells),
+		TEST(what_comes_back_is_of_its_build),
 		TEST(what_has_nothing_takes_no_room),
 		TEST(what_lies_there_now_is_another),
 		TEST(a_call_is_met_once),
