@@ -134,6 +134,8 @@ int fl_agent_found(enum fl_moment moment)
 		n = find_once(moment);
 	while (moment == FL_RUNNING && fl_agent_director() &&
 	       (n == -EAGAIN || fl_probes_await_arming()));
+	if (moment == FL_LOADING)
+		fl_text_told(NULL);
 	store_relaxed(&has_missed, n < 0);
 	return n < 0 ? n : 0;
 }

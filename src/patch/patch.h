@@ -88,6 +88,9 @@ int fl_text_protect(uintptr_t lo, size_t n, int prot, int pkey);
 bool fl_text_reaches(uintptr_t lo, uintptr_t hi);
 /* [lo, hi) has been unmapped by its owner. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi);
+/* The loader has just mapped this text, and nobody has asked anything for it: who opens it
+ * need not look. NULL: from now on nothing is so any more. */
+void fl_text_told(const struct fl_mapping *);
 /* In fork's child: give the child text of its own. After an error is_shared() is true: the
  * child still shares its parent's text, and must not store there. */
 int fl_text_unshare(void);

@@ -9,7 +9,8 @@
  * WHY	All addresses of an area, or of one about to be made, lie in `reach` before flick
  *	looks at the rights of its pages. A call for a page in `reach` takes the lock of
  *	areas, so the call knows which pages are open, and asks for these with PROT_WRITE,
- *	or not at all.
+ *	or not at all. What the loader has just mapped (fl_text_told()) the program has not
+ *	got, so it has asked nothing for it.
  *	A call that looked before `reach` grew is counted in `asking`, and waited for. Raw
  *	system calls, and the C library's own, pass by: docs/GUEST.md.
  */

@@ -130,20 +130,68 @@ int fl_text_prot(uintptr_t at)
 	return err < 0 ? err : f.prot;
 }
 
+/* ---- text that was mapped just now ------------------------------------------------ */
+
+static void leave(struct fl_area **link)
+{
+	struct fl_area *a = *link;
+
+	*link = a->next;
+	if (a->view)
+		fl_os_unmap((void *)(a->lo + (uintptr_t)a->view), a->hi - a->lo);
+	fl_os_unmap(a, a->bytes);
+}
+
+/* Areas that nobody has come to yet. The kernel is not asked where such a mapping is: it says
+ * that in a line for each mapping of the process, which takes longer than all else that a
+ * dlopen() costs where its library is known. */
+static struct fl_area *told;		/* W under the lock */
+
+void fl_text_told(const struct fl_mapping *m)
+{
+	struct fl_area *a = m ? make_area(m) : NULL;
+	uint64_t signals;
+
+	if (!m && !load_relaxed(&told))		/* who told holds the loader's lock yet */
+		return;
+	fl_os_lock(&fl_text_lock, &signals);
+	if (a && !fl_is_err(a)) {
+		a->next = told;
+		told = a;
+	}
+	while (!m && told)
+		leave(&told);
+	fl_os_unlock(&fl_text_lock, &signals);
+}
+
+static bool take_told(struct find *f)
+{
+	struct fl_area **link = &told;
+
+	while (*link && f->at - (*link)->lo >= (*link)->hi - (*link)->lo)
+		link = &(*link)->next;
+	if (!*link)
+		return false;
+	f->made = *link;
+	f->prot = *fl_area_wanted(f->made, f->at);
+	*link = f->made->next;
+	return true;
+}
+
 /* ---- areas come and go ----------------------------------------------------------- */
 
 /* Make an area for the mapping around `at`. A mapping that is writable needs no view. */
 static int enter(uintptr_t at, struct fl_area **out)
 {
 	struct find f = { .at = at, .made = (void *)-EFAULT };
-	bool is_own = take_own(&f);
-	int err = is_own ? 0 : fl_os_mappings(make_found, &f);
+	bool is_sure = take_told(&f) || take_own(&f);
+	int err = is_sure ? 0 : fl_os_mappings(make_found, &f);
 
 	if (err >= 0)
 		err = fl_is_err(f.made) ? (int)(intptr_t)f.made : 0;
 	if (err)
 		return err;
-	if (fl_text_reach_out(f.made) && !is_own) {
+	if (fl_text_reach_out(f.made) && !is_sure) {
 		fl_os_unmap(f.made, f.made->bytes);
 		return enter(at, out);		/* as it is now */
 	}
@@ -156,16 +204,6 @@ static int enter(uintptr_t at, struct fl_area **out)
 	f.made->next = fl_areas;
 	fl_areas = *out = f.made;
 	return 0;
-}
-
-static void leave(struct fl_area **link)
-{
-	struct fl_area *a = *link;
-
-	*link = a->next;
-	if (a->view)
-		fl_os_unmap((void *)(a->lo + (uintptr_t)a->view), a->hi - a->lo);
-	fl_os_unmap(a, a->bytes);
 }
 
 /* No page is open, and all are wanted alike. */
@@ -384,17 +422,23 @@ int fl_text_close(uintptr_t lo, uintptr_t hi, int holder)
 	return err;
 }
 
+static void forget_among(struct fl_area **link, uintptr_t lo, uintptr_t hi)
+{
+	while (*link)
+		if ((*link)->lo < hi && lo < (*link)->hi)
+			leave(link);
+		else
+			link = &(*link)->next;
+}
+
 /* The area's pages may be gone already, and other pages be there: they are not touched. */
 void fl_text_forget(uintptr_t lo, uintptr_t hi)
 {
 	uint64_t signals;
 
 	fl_os_lock(&fl_text_lock, &signals);
-	for (struct fl_area **link = &fl_areas; *link;)
-		if ((*link)->lo < hi && lo < (*link)->hi)
-			leave(link);
-		else
-			link = &(*link)->next;
+	forget_among(&fl_areas, lo, hi);
+	forget_among(&told, lo, hi);
 	fl_os_unlock(&fl_text_lock, &signals);
 }
 

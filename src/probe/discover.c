@@ -7,6 +7,8 @@
  * process tree share rows: a file whose sites another process has brought, and which has the
  * same sites here, brings no new ones.
  */
+#include <sys/mman.h>
+
 #include "glue.h"
 #include "goal.h"
 #include "known.h"
@@ -298,6 +300,24 @@ static bool is_met(void *arg, const struct fl_module *m)
 	return k;
 }
 
+/* The loader has just mapped it. The program, which may ask other rights for its text, has not
+ * got it yet. */
+static void tell_text(const struct fl_module *m, const struct fl_origin *o)
+{
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+		uintptr_t at = m->bias + p->p_vaddr;
+
+		if (p->p_type == PT_LOAD && p->p_flags == (PF_R | PF_X))
+			fl_text_told(&(struct fl_mapping){
+				.lo = fl_round_down(at, FL_PAGE),
+				.hi = fl_round_up(at + p->p_filesz, FL_PAGE),
+				.prot = PROT_READ | PROT_EXEC, .inode = o->file.inode,
+				.offset = fl_round_down(p->p_offset, FL_PAGE),
+				.path = m->path });
+	}
+}
+
 /* A module's file is read when the module is met first. Where there is no memory for that now,
  * the module is met again. */
 static int each_new(void *arg, struct fl_module *m)
@@ -309,6 +329,8 @@ static int each_new(void *arg, struct fl_module *m)
 	w->origin.is_known = false;
 	if (w->moment == FL_LOADING)
 		fl_known_look(&w->origin, m);
+	if (w->origin.is_known)
+		tell_text(m, &w->origin);
 	k = fl_known_find_gone(m, &w->origin);
 	if (revive_unread(w, k, m))
 		return 0;

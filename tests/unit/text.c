@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -257,6 +258,50 @@ static void what_was_unmapped_is_forgotten_alone(void **state)
 	assert_int_equal(pieces(), 1);
 }
 
+/* Is what was told of a mapping believed? The kernel would tell of all its pages. */
+static bool is_believed(uintptr_t at)
+{
+	bool is_all;
+
+	assert_int_equal(fl_text_open(at, at + 1, FL_TEXT_PROBES), 0);
+	assert_true(fl_text_shift(at));
+	is_all = fl_text_shift(at + BYTES - 1);
+	fl_text_forget(at, at + BYTES);
+	return !is_all;
+}
+
+/* A mapping of two pages, as it may be told, of four. */
+static struct fl_mapping map_told(void)
+{
+	void *p = mmap(NULL, BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+	struct stat st;
+
+	assert_ptr_not_equal(p, MAP_FAILED);
+	assert_int_equal(fstat(file, &st), 0);
+	return (struct fl_mapping){
+		.lo = (uintptr_t)p, .hi = (uintptr_t)p + 2 * 4096, .path = path,
+		.prot = PROT_READ | PROT_EXEC, .inode = st.st_ino,
+	};
+}
+
+static void what_was_told_of_is_not_looked_for(void **state)
+{
+	const struct fl_mapping m[] = { map_told(), map_told(), map_told(), map_told() };
+
+	(void)state;
+	assert_false(is_believed(m[0].lo));
+	fl_text_told(&m[1]);
+	fl_text_told(&m[2]);
+	fl_text_told(&m[3]);
+	assert_true(is_believed(m[1].lo));
+	fl_text_forget(m[2].lo, m[2].lo + 4096);
+	assert_false(is_believed(m[2].lo));
+	fl_text_told(NULL);
+	assert_false(is_believed(m[3].lo));
+	for (size_t i = 0; i < ARRAY_LEN(m); i++)
+		munmap((void *)m[i].lo, BYTES);
+}
+
 /* The same bytes, by now: what will be in it is not the program's. */
 static void another_file_of_that_name_does_not_come_back(void **state)
 {
@@ -429,6 +474,7 @@ int main(void)
 		cmocka_unit_test(what_is_opened_again_is_made_anew_but_a_callers),
 		cmocka_unit_test(what_comes_back_in_part_is_that_part),
 		cmocka_unit_test(what_was_unmapped_is_forgotten_alone),
+		cmocka_unit_test(what_was_told_of_is_not_looked_for),
 		cmocka_unit_test(another_file_of_that_name_does_not_come_back),
 		cmocka_unit_test(the_last_holder_closes),
 		cmocka_unit_test(a_changed_file_does_not_come_back),
