@@ -41,8 +41,9 @@ for library in bodies nameless sites; do
 	asked_for $library 100 "$work/few"
 	asked_for $library 200 "$work/many"
 	a_load /proc/self/maps 1
+	a_load rt_sigprocmask 360		# an unloading takes ten
 	a_load futex 5
 	[ $library = nameless ] || a_load O_NONBLOCK 0
 	a_load "m*map(" $maps
-	a_load . 660				# 150 are the loader's
+	a_load . 650				# 150 are the loader's
 done
