@@ -56,13 +56,23 @@ static struct owner **owner_in_row(uintptr_t lo, uintptr_t hi, uint32_t row)
 	return o;
 }
 
+/* Owners stay: they are cut from whole pages. */
 static struct owner *new_owner(const struct fl_module *m, uint32_t row)
 {
-	struct owner *o = fl_os_map(NULL, FL_PAGE, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	enum { MANY = 4 * FL_PAGE / sizeof(struct owner) };
+	static struct owner *spare;
+	static size_t n_spare;
+	struct owner *o;
 
-	if (fl_is_err(o))
-		return NULL;
+	if (!n_spare) {
+		o = fl_os_map(NULL, MANY * sizeof *o, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (fl_is_err(o))
+			return NULL;
+		spare = o;
+		n_spare = MANY;
+	}
+	o = &spare[--n_spare];
 	*o = (struct owner){ .lo = m->lo, .hi = m->hi, .row = row };
 	return o;
 }

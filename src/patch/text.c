@@ -25,12 +25,19 @@ uintptr_t fl_area_alike(const struct fl_area *a, uintptr_t lo, uintptr_t hi)
 	return lo;
 }
 
+/* What is asked for comes to the front: a page is opened, and then asked about for each place
+ * in it. */
 struct fl_area *fl_area_of(uintptr_t at)
 {
-	struct fl_area *a = fl_areas;
+	struct fl_area **link = &fl_areas, *a;
 
-	while (a && at - a->lo >= a->hi - a->lo)
-		a = a->next;
+	while ((a = *link) && at - a->lo >= a->hi - a->lo)
+		link = &a->next;
+	if (a) {
+		*link = a->next;
+		a->next = fl_areas;
+		fl_areas = a;
+	}
 	return a;
 }
 
@@ -164,12 +171,19 @@ void fl_text_told(const struct fl_mapping *m)
 	fl_os_unlock(&fl_text_lock, &signals);
 }
 
-static bool take_told(struct find *f)
+static struct fl_area **find_told(uintptr_t at)
 {
 	struct fl_area **link = &told;
 
-	while (*link && f->at - (*link)->lo >= (*link)->hi - (*link)->lo)
+	while (*link && at - (*link)->lo >= (*link)->hi - (*link)->lo)
 		link = &(*link)->next;
+	return link;
+}
+
+static bool take_told(struct find *f)
+{
+	struct fl_area **link = find_told(f->at);
+
 	if (!*link)
 		return false;
 	f->made = *link;
@@ -368,7 +382,7 @@ static int note_rights(void *arg, const struct fl_mapping *m)
  * comes later. What the program has asked for its pages in between did not pass by here. */
 static int find_area(uintptr_t at, struct fl_area **out)
 {
-	*out = fl_area_of(at);
+	*out = *find_told(at) ? NULL : fl_area_of(at);
 	if (!*out)
 		return enter(at, out);
 	return is_any_open(*out) ? 0 : fl_os_mappings(note_rights, *out);

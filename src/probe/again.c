@@ -62,6 +62,14 @@ static bool is_shared(const struct fl_region *m)
 	return m->is_attached && !(m->weaves & (FL_WEAVE_ACCESSES | FL_WEAVE_PATHS));
 }
 
+bool fl_again_is_any(uintptr_t lo, uintptr_t hi)
+{
+	for (uint32_t i = 0; i < n_sets; i++)
+		if (sets[i].is_whole && sets[i].lo < hi && lo < sets[i].hi)
+			return true;
+	return false;
+}
+
 void fl_again_forget(uintptr_t lo, uintptr_t hi)
 {
 	for (uint32_t i = 0; i < n_sets; i++)

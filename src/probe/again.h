@@ -24,6 +24,8 @@ void fl_again_end(int err);
 void fl_again_forget(uintptr_t lo, uintptr_t hi);
 /* The newest set of the module that is older than `set`; `set` 0: the newest. 0: none is. */
 uint32_t fl_again_before(uint32_t set, const struct fl_known *);
+/* Is there any set of a module at these addresses? */
+bool fl_again_is_any(uintptr_t lo, uintptr_t hi);
 /* has: was a probe like this one made in the set? made: what was made of it then. */
 bool fl_again_has(uint32_t set, uint32_t id, enum fl_glue_does);
 const struct fl_made *fl_again_made(uint32_t set, uint32_t id);

@@ -394,7 +394,7 @@ static void begin_bodies(struct asked *a)
 	const struct fl_known *k = a->k;
 
 	a->has_begun = true;
-	if (!fl_probe_builder->again(k->lo))
+	if (fl_again_is_any(k->lo, k->hi) && !fl_probe_builder->again(k->lo))
 		fl_again_forget(k->lo, k->hi);
 	fl_again_begin(k, a->first, a->end);
 	fl_probe_builder->begin(k->lo, k->hi, k->module);
