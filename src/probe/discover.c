@@ -209,7 +209,7 @@ static int take_module(struct walk *w, struct fl_module *m)
 			err = scan_new(w, k, m);
 		share_late(w, k, m);
 	}
-	if (!err)
+	if (err >= 0)
 		k->origin = w->origin;
 	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }
@@ -220,13 +220,20 @@ struct compare {
 	uint32_t id, end;		/* what the next site should be */
 };
 
+/* What stands in a body has the form by now that it got when the body was built. */
+static bool has_form(const struct fl_probe *p, uint8_t form)
+{
+	return p->form == form ||
+	       (fl_probe_is_apart(p) && fl_probe_is_apart(&(struct fl_probe){ .form = form }));
+}
+
 static int same_site(void *arg, const struct fl_site *s)
 {
 	struct compare *c = arg;
 	const struct fl_shm_site *old = &fl_table.sites[c->id];
 
 	if (c->id == c->end || old->at != s->at || old->function != s->function ||
-	    old->kind != s->kind || fl_table.probes[c->id].form != s->form)
+	    old->kind != s->kind || !has_form(&fl_table.probes[c->id], s->form))
 		return 1;
 	c->id++;
 	return 0;

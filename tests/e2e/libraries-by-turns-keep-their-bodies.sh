@@ -7,7 +7,7 @@ need sqlite3 "$CC"
 target by-turns -O2
 for i in 1 2 3; do
 	[ $i -eq 1 ] && id=--build-id || id=--build-id=none
-	library by-turns-lib -O2 -DTURN=$i -Wl,$id
+	library by-turns-lib -O2 -DJUMPS -DTURN=$i -Wl,$id
 	mv "$work/by-turns-lib.so" "$work/turn$i.so"
 done
 
@@ -36,3 +36,5 @@ export PLACE="$work/place.so"
 by_turns -a counts
 [ "$(sql "select sum(calls) from counts_named where function = 'turn'")" = 300 ] ||
 	fail "$label not all calls"
+n=$(sql "select count(*) from modules where path like '%/place.so'")
+[ "$n" -le 3 ] || fail "$label $n modules for three libraries"

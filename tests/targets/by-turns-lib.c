@@ -12,9 +12,22 @@ __attribute__((noinline)) int other(int x)
 #else
 #define TURNED TURN
 #endif
+#ifdef JUMPS				/* turn() leaves by a jump, too */
+static int count;
+int last(int x);
+__attribute__((noinline)) int last(int x)
+{
+	count++;
+	return x;
+}
+#define LAST(y) (y > 100 ? 0 : last(y))
+#else
+#define LAST(y) (y)
+#endif
+
 __attribute__((noinline)) int turn(int x)
 {
 	volatile int y = x + TURNED;
 
-	return y;
+	return LAST(y);
 }
