@@ -17,7 +17,8 @@
 enum {
 	HEAP_GUARD = 1 << 28,		/* left free above a module, for brk; half of what
 					 * branches reach, at most */
-	STACK_GUARD = 1 << 27		/* left free below the main stack, which grows down */
+	STACK_GUARD = 1 << 27,		/* left free below the main stack, which grows down */
+	BACK_GUARD = 1 << 22		/* left free below a module, where there is room */
 };
 
 struct gap {
@@ -46,6 +47,16 @@ static void consider_above(struct gap *g, uintptr_t from, const struct fl_mappin
 		g->above = at;
 }
 
+/* Of a large file the kernel looks for some more room than it is long, to put its pages into
+ * large ones. A module that is unloaded comes back to its place only if there is that room. */
+static void consider_below(struct gap *g, size_t room, uintptr_t at)
+{
+	if (room >= g->want + 2 * FL_PAGE + BACK_GUARD && in_reach(g, at - BACK_GUARD))
+		g->below = at - BACK_GUARD;
+	else if (in_reach(g, at))
+		g->below = at;			/* the last is the nearest */
+}
+
 /* Consider the free range in front of a mapping. */
 static void consider(struct gap *g, uintptr_t from, const struct fl_mapping *next)
 {
@@ -53,8 +64,8 @@ static void consider(struct gap *g, uintptr_t from, const struct fl_mapping *nex
 
 	if (to <= from || to - from < g->want + 2 * FL_PAGE)
 		return;
-	if (to <= g->lo && in_reach(g, to - FL_PAGE - g->want))
-		g->below = to - FL_PAGE - g->want;	/* the last is the nearest */
+	if (to <= g->lo)
+		consider_below(g, to - from, to - FL_PAGE - g->want);
 	if (from >= g->hi && !g->above)
 		consider_above(g, from, next);
 }

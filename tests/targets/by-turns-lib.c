@@ -12,6 +12,9 @@ __attribute__((noinline)) int other(int x)
 #else
 #define TURNED TURN
 #endif
+#ifdef LARGE
+const char large[6 << 20] = "1";
+#endif
 #ifdef JUMPS				/* turn() leaves by a jump, too */
 static int count;
 int last(int x);
