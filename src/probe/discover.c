@@ -210,7 +210,7 @@ static int take_module(struct walk *w, struct fl_module *m)
 		share_late(w, k, m);
 	}
 	if (err >= 0)
-		k->origin = w->origin;
+		fl_known_note(k, &w->origin);
 	return err == FLE_FULL || err == -ENOMEM ? err : 0;
 }
 
@@ -290,7 +290,7 @@ static bool revive_read(struct walk *w, struct fl_known *k, const struct fl_modu
 	c = (struct compare){ k->first, k->end };
 	if (scan(w->moment, m, same_site, &c) < 0 || c.id != c.end || !has_its_bodies(m, k))
 		return false;
-	k->origin = w->origin;
+	fl_known_note(k, &w->origin);
 	revive(w, k);
 	return true;
 }

@@ -9,9 +9,10 @@
  * of times, and to read its code each time takes longer than all else that is done then. The
  * kernel says whether anybody has written to the file or put another one in its place: nobody
  * sets a file's time of change. It says nothing of what is stored to a shared mapping of a file
- * in memory, and some file systems know seconds alone. So the latter are not believed, and the
- * build id that stands in the module's memory, or a hash of the file's code, must be the same
- * as well.
+ * in memory: so the build id that stands in the module's memory, or a hash of the file's code,
+ * must be the same as well. And some file systems know seconds alone: such a file is read once
+ * more, seconds after it was first met with that time; who writes to it after that does so in
+ * another second.
  */
 #include "known.h"
 #include "late.h"
@@ -91,9 +92,10 @@ static bool has_fine_time(const struct fl_file *f)
 void fl_known_look(struct fl_origin *o, struct fl_module *m)
 {
 	*o = (struct fl_origin){ .path = hash_path(m->path) };
-	if (fl_os_file_facts_at(m->path, &o->file) || !o->file.is_plain ||
-	    !has_fine_time(&o->file))
+	o->since = fl_arch_ticks();
+	if (fl_os_file_facts_at(m->path, &o->file) || !o->file.is_plain)
 		return;
+	o->is_settled = has_fine_time(&o->file);
 	o->is_known = fl_obj_identify(m, o->id);
 	if (!o->is_known && !fl_obj_open_module(m))
 		o->is_known = fl_obj_identify(m, o->id);
@@ -110,10 +112,24 @@ static bool is_unwritten(const struct fl_file *a, const struct fl_file *b)
 	       a->changed_ns == b->changed_ns;
 }
 
+static bool is_same_origin(const struct fl_origin *a, const struct fl_origin *b)
+{
+	return is_same_build(a, b) && is_unwritten(&a->file, &b->file) && a->path == b->path;
+}
+
 bool fl_known_is_of(const struct fl_known *k, const struct fl_origin *o)
 {
-	return is_same_build(&k->origin, o) && is_unwritten(&k->origin.file, &o->file) &&
-	       k->origin.path == o->path;
+	return k->origin.is_settled && is_same_origin(&k->origin, o);
+}
+
+void fl_known_note(struct fl_known *k, const struct fl_origin *o)
+{
+	const uint64_t seconds = 1ull << 34;	/* two at least, at 8 GHz */
+	uint64_t since = is_same_origin(&k->origin, o) ? k->origin.since : o->since;
+
+	k->origin = *o;
+	k->origin.since = since;
+	k->origin.is_settled |= o->since - since > seconds;
 }
 
 /* One of another build was another one. One that has no row has no path to be compared. */

@@ -12,6 +12,8 @@ struct fl_origin {
 	uint64_t path;			/* a hash of it */
 	uint8_t id[FL_OBJ_ID];
 	bool is_known;			/* else nothing is said by it */
+	bool is_settled;		/* who writes to it from now on changes its time */
+	uint64_t since;			/* ticks: when it was first met so */
 };
 
 /* A module that was taken in. */
@@ -41,6 +43,8 @@ void fl_known_look(struct fl_origin *, struct fl_module *);
 struct fl_known *fl_known_find(const struct fl_module *);
 struct fl_known *fl_known_find_gone(const struct fl_module *, const struct fl_origin *);
 bool fl_known_is_of(const struct fl_known *, const struct fl_origin *);
+/* Its sites have been found in what comes from there. */
+void fl_known_note(struct fl_known *, const struct fl_origin *);
 /* add: a new one; NULL where there is no room. is_back: one that was gone is there again. */
 struct fl_known *fl_known_add(const struct fl_module *);
 void fl_known_is_back(struct fl_known *);

@@ -195,8 +195,7 @@ static void a_file_is_the_same_until_somebody_writes(void **unused)
 
 	(void)unused;
 	k->origin = look(path);
-	if (!k->origin.is_known)
-		skip();				/* a file system that knows seconds */
+	k->origin.is_settled = true;		/* on any file system */
 	assert_true(fl_known_is_of(k, (const struct fl_origin[]){ look(path) }));
 	write_later(path);
 	assert_false(fl_known_is_of(k, (const struct fl_origin[]){ look(path) }));
@@ -210,7 +209,7 @@ static void each_word_of_an_origin_tells(void **unused)
 	struct fl_known *k = add(0);
 	const struct fl_origin as = {
 		.file = { .device = 1, .inode = 2, .bytes = 3, .changed_ns = 4 },
-		.path = 5, .id = { 6 }, .is_known = true,
+		.path = 5, .id = { 6 }, .is_known = true, .is_settled = true,
 	};
 	struct fl_origin o[] = { as, as, as, as, as, as, as };
 
@@ -230,11 +229,33 @@ static void each_word_of_an_origin_tells(void **unused)
 	assert_false(fl_known_is_of(k, &as));
 }
 
+/* Where a file's time is a whole second it is believed when it was the same seconds later. */
+static void a_coarse_time_is_believed_later(void **unused)
+{
+	struct fl_origin o = { .id = { 1 }, .is_known = true, .since = 1ull << 40 }, later = o;
+	struct fl_known *k = add(0);
+
+	(void)unused;
+	fl_known_note(k, &o);
+	assert_false(fl_known_is_of(k, &o));
+	later.since += 1u << 30;
+	fl_known_note(k, &later);
+	assert_false(fl_known_is_of(k, &o));
+	later.since = o.since + (1ull << 35);
+	later.file.inode++;			/* another one: from now on */
+	fl_known_note(k, &later);
+	assert_false(fl_known_is_of(k, &later));
+	later.since += 1ull << 35;
+	fl_known_note(k, &later);
+	assert_true(fl_known_is_of(k, &later));
+}
+
 /* One of another build is passed over, and finds what is behind it. One without a row is the
  * same where all of it is known to be. */
 static void what_comes_back_is_of_its_build(void **unused)
 {
-	struct fl_origin one = { .id = { 1 }, .is_known = true }, two = one, three = one;
+	struct fl_origin one = { .id = { 1 }, .is_known = true, .is_settled = true };
+	struct fl_origin two = one, three = one;
 	struct fl_known *a = add(0), *b;
 
 	(void)unused;
@@ -574,6 +595,7 @@ int main(void)
 		TEST(what_comes_back_is_the_same_files),
 		TEST(a_file_is_the_same_until_somebody_writes),
 		TEST(each_word_of_an_origin_tells),
+		TEST(a_coarse_time_is_believed_later),
 		TEST(what_comes_back_is_of_its_build),
 		TEST(what_has_nothing_takes_no_room),
 		TEST(what_lies_there_now_is_another),
