@@ -36,5 +36,11 @@ export PLACE="$work/place.so"
 by_turns -a counts
 [ "$(sql "select sum(calls) from counts_named where function = 'turn'")" = 300 ] ||
 	fail "$label not all calls"
-n=$(sql "select count(*) from modules where path like '%/place.so'")
-[ "$n" -le 3 ] || fail "$label $n modules for three libraries"
+three_places() {
+	n=$(sql "select count(*) from modules where path like '%/place.so'")
+	[ "$n" -le 3 ] || fail "$label $n modules for three libraries"
+}
+three_places
+label="one file, --all:"			# exits are in bodies, too
+by_turns --all
+three_places
