@@ -11,10 +11,10 @@ timed() {
 	least=$1
 	shift
 	# shellcheck disable=SC2086
-	record --wait -K 3 --budget 100 -- "$work/by-turns" 3000 "$@"
+	record --wait -K 3 --budget 100 -- "$work/by-turns" 12000 "$@"
 	succeeded
 	conserved
-	[ "$(sql "select sum(calls) from $(rows latency) where name = 'turn'")" = 3000 ] ||
+	[ "$(sql "select sum(calls) from $(rows latency) where name = 'turn'")" = 12000 ] ||
 		fail "$label not all calls are counted"
 	sql "select sampled, avg_ns from $(rows latency) where name = 'turn'" >"$work/timed"
 	awk '$1 < '"$least"' || !($2 > 0) { bad = 1 } END { exit bad || NR != '$#' }' \
