@@ -16,7 +16,9 @@
  *		   the thread had none that was missed.
  * FAILURE	A ring that was nearly full may have lost records: nothing is taken out of
  *		calls that began before that was found. Where the records would cost the
- *		program more than they are worth, they end for good.
+ *		program more than they are worth, they end for good. What waits beside a
+ *		process has its events, and wakes up a thousand times a second: these records,
+ *		and those of whom it preempts, go with what that costs, which has its budget.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +28,7 @@
 
 #include "arch/arch.h"
 #include "channel/channel.h"
+#include "os/os.h"
 #include "perf/perf.h"
 #include "perf/preempted.h"
 #include "perf/rings.h"
@@ -51,7 +54,7 @@ struct fl_preempt {
 	struct fl_preempted *times;
 	struct event *events;		/* taken, not yet heeded */
 	uint32_t n;
-	uint64_t n_records;
+	uint64_t n_dropped;		/* records not heeded: it is not known whose */
 	struct instant was, is, now;	/* was, is: APART_NS and more before the next one */
 	bool lost;			/* a record, or there was no memory */
 	bool is_off;
@@ -71,9 +74,9 @@ static void take(void *arg, const struct perf_event_header *h)
 	const struct record *r = (const struct record *)h;
 	struct fl_preempt *p = arg;
 
-	p->n_records++;
 	p->lost |= h->type == PERF_RECORD_LOST ||
 		   fl_array_room(&p->events, p->n, sizeof(*p->events));
+	p->n_dropped += p->lost;
 	if (h->type != PERF_RECORD_SWITCH || p->lost)
 		return;
 	p->events[p->n++] = (struct event){
@@ -116,10 +119,12 @@ void fl_preempt_poll(struct fl_preempt *p)
 	memmove(p->events, p->events + i, p->n * sizeof(*p->events));
 	if (p->lost || held > NEARLY_FULL) {
 		p->lost = false;
+		p->n_dropped += p->n;
 		p->n = 0;
 		fl_preempted_forget(p->times, fl_arch_ticks());
 	}
-	cost_ns = (double)p->n_records * RECORD_NS;
+	cost_ns = (2 * (double)fl_preempted_switches(p->times) + (double)p->n_dropped) *
+		  RECORD_NS;
 	ran_ns = (double)fl_preempted_ran(p->times) / ticks_per_ns;
 	if (cost_ns > ran_ns * MOST_OF_CPU + STAKE_NS) {
 		p->is_off = true;
@@ -188,6 +193,14 @@ static int open_running(struct fl_preempt *p, int pid)
 	return fl_perf_rings_open_of(&p->rings, &attr, pid);
 }
 
+static bool is_beside(int32_t tid)
+{
+	char name[16] = "";
+
+	fl_os_thread_name_of(tid, tid, name);
+	return !strcmp(name, FL_OS_OUTSIDE_NAME);
+}
+
 /* Switches have an event of their own, which counts nothing: it can end before samples do. */
 int fl_preempt_open(struct fl_preempt **out, int running)
 {
@@ -195,7 +208,7 @@ int fl_preempt_open(struct fl_preempt **out, int running)
 	int err = -ENOSYS;
 
 	if (p)
-		p->times = fl_preempted_open();
+		p->times = fl_preempted_open(is_beside);
 	if (p && p->times)
 		err = running ? open_running(p, running) : 0;
 	if (err) {

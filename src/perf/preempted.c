@@ -13,6 +13,12 @@
 #include "perf/preempted.h"
 
 enum { GAPS = 1024, DENSE = 32, THREADS = 2048 };
+enum { OFTEN = 16 };			/* who was switched so often is asked for */
+
+/* What switches come to. */
+struct sums {
+	uint64_t ran, waited, preempted;	/* ticks; how often */
+};
 
 /*
  * INVARIANT	of[i].begin <= of[i].end <= of[i + 1].begin
@@ -25,6 +31,8 @@ struct thread {
 	uint64_t last;			/* tick of its last switch */
 	uint64_t in, out;		/* it runs since, was preempted at; 0: neither */
 	uint64_t n_gaps;		/* that there were */
+	struct sums sums;
+	bool is_beside;
 	struct gap {
 		uint64_t begin, end, before, number;
 	} *of;
@@ -37,12 +45,17 @@ struct fl_preempted {
 	uint32_t n;
 	struct fl_hash by_tid;
 	uint64_t since;			/* what began before is not known */
-	uint64_t ran;
+	struct sums programs, flicks;	/* of all that there were */
+	bool (*is_beside)(int32_t tid);
 };
 
-struct fl_preempted *fl_preempted_open(void)
+struct fl_preempted *fl_preempted_open(bool (*is_beside)(int32_t tid))
 {
-	return calloc(1, sizeof(struct fl_preempted));
+	struct fl_preempted *p = calloc(1, sizeof(*p));
+
+	if (p)
+		p->is_beside = is_beside;
+	return p;
 }
 
 void fl_preempted_close(struct fl_preempted *p)
@@ -147,6 +160,30 @@ static int add_gap(struct thread *t, uint64_t begin, uint64_t end)
 	return 0;
 }
 
+static void add(struct sums *to, const struct sums *more)
+{
+	to->ran += more->ran;
+	to->waited += more->waited;
+	to->preempted += more->preempted;
+}
+
+/* The thread leaves its processor, and had it for `ran` ticks. */
+static void count_out(struct fl_preempted *p, struct thread *t, enum fl_switch how,
+		      uint64_t ran)
+{
+	const struct sums more = { ran, how == FL_SWITCH_WAITS, how == FL_SWITCH_PREEMPTED };
+
+	add(t->is_beside ? &p->flicks : &p->programs, &more);
+	add(&t->sums, &more);
+	if (t->sums.waited + t->sums.preempted != OFTEN || !p->is_beside(t->tid))
+		return;
+	t->is_beside = true;
+	add(&p->flicks, &t->sums);
+	p->programs.ran -= t->sums.ran;
+	p->programs.waited -= t->sums.waited;
+	p->programs.preempted -= t->sums.preempted;
+}
+
 int fl_preempted_switch(struct fl_preempted *p, int32_t tid, enum fl_switch how, uint64_t at)
 {
 	struct thread *t = thread_by_tid(p, tid);
@@ -164,7 +201,7 @@ int fl_preempted_switch(struct fl_preempted *p, int32_t tid, enum fl_switch how,
 		t->out = 0;
 		return err;
 	}
-	p->ran += t->in && t->in >= p->since ? at - t->in : 0;
+	count_out(p, t, how, t->in && t->in >= p->since ? at - t->in : 0);
 	t->in = 0;
 	t->out = how == FL_SWITCH_PREEMPTED ? at : 0;
 	return 0;
@@ -215,5 +252,14 @@ uint64_t fl_preempted_between(const struct fl_preempted *p, int32_t tid, uint64_
 
 uint64_t fl_preempted_ran(const struct fl_preempted *p)
 {
-	return p->ran;
+	return p->programs.ran;
+}
+
+/* Whoever wakes up preempts one thread at most. */
+uint64_t fl_preempted_switches(const struct fl_preempted *p)
+{
+	uint64_t flicks = p->flicks.waited + p->flicks.preempted;
+
+	return p->programs.waited +
+	       (p->programs.preempted > flicks ? p->programs.preempted - flicks : 0);
 }

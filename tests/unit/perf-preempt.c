@@ -1,6 +1,7 @@
 /*
  * How long a thread was preempted between two ticks, by its switches: of each thread its own,
- * of waiting nothing, of what was lost nothing, and of however many gaps.
+ * of waiting nothing, of what was lost nothing, and of however many gaps. How often threads
+ * were switched, but for flick's own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,12 +13,19 @@
 
 #include "perf/preempted.h"
 
+enum { FLICKS = 77 };
+
 static struct fl_preempted *p;
+
+static bool is_beside(int32_t tid)
+{
+	return tid == FLICKS;
+}
 
 static int set_up(void **unused)
 {
 	(void)unused;
-	p = fl_preempted_open();
+	p = fl_preempted_open(is_beside);
 	return !p;
 }
 
@@ -86,6 +94,33 @@ static void who_waits_is_not_preempted(void **unused)
 	assert_int_equal(fl_preempted_ran(p), 50 + 100);
 }
 
+static void wait_often(int32_t tid, uint64_t from, int n)
+{
+	for (int i = 0; i < n; i++) {
+		note(tid, FL_SWITCH_IN, from + 100 * (uint64_t)i);
+		note(tid, FL_SWITCH_WAITS, from + 100 * (uint64_t)i + 3);
+	}
+}
+
+/* What waits beside a process wakes up, and may preempt the process each time. */
+static void what_is_beside_the_program_is_not_counted(void **unused)
+{
+	(void)unused;
+	wait_often(1, 1000, 7);
+	assert_int_equal(fl_preempted_switches(p), 7);
+	assert_int_equal(fl_preempted_ran(p), 21);
+	for (uint64_t i = 1; i <= 40; i++)
+		gap(1, 10000 + 100 * i, 10000 + 100 * i + 10);
+	assert_int_equal(fl_preempted_switches(p), 47);
+	wait_often(FLICKS, 1000, 30);
+	assert_int_equal(fl_preempted_switches(p), 7 + 40 - 30);
+	assert_int_equal(fl_preempted_ran(p), 21 + 39 * 90);
+	wait_often(FLICKS, 5000, 30);
+	assert_int_equal(fl_preempted_switches(p), 7);
+	wait_often(2, 1000, 30);
+	assert_int_equal(fl_preempted_switches(p), 37);
+}
+
 /* A record that was lost may have been an end, and the next begin. */
 static void what_was_lost_corrects_nothing(void **unused)
 {
@@ -149,6 +184,7 @@ int main(void)
 		T(gaps_count_as_far_as_they_lie_between),
 		T(threads_have_their_own),
 		T(who_waits_is_not_preempted),
+		T(what_is_beside_the_program_is_not_counted),
 		T(what_was_lost_corrects_nothing),
 		T(clocks_that_disagree_are_not_negative),
 		T(of_many_gaps_sums_are_kept),
