@@ -4,7 +4,9 @@
  * Hides how much is kept: so many gaps of each thread, and with each gap the sum of all
  * before it. Of gaps that are long ago only each second, fourth, ... is kept. So the first
  * gaps of a call that is as long may count as not preempted, up to a thirtieth of it; the time
- * taken out of a call is never more than the thread waited.
+ * taken out of a call is never more than the thread waited. A thread's calls are asked for in
+ * the order of their ends, but late, when their records come: so behind the end that was asked
+ * for last all gaps are kept, unless they are too many.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +14,8 @@
 #include "base/base.h"
 #include "perf/preempted.h"
 
-enum { GAPS = 1024, DENSE = 32, THREADS = 2048 };
+enum { GAPS = 1024, MOST_GAPS = 8 * GAPS, DENSE = 32, THREADS = 2048 };
+enum { MORE = 512 * GAPS };		/* than GAPS of each thread, in all: 16 MiB */
 enum { OFTEN = 16 };			/* who was switched so often is asked for */
 
 /* What switches come to. */
@@ -31,6 +34,8 @@ struct thread {
 	uint64_t last;			/* tick of its last switch */
 	uint64_t in, out;		/* it runs since, was preempted at; 0: neither */
 	uint64_t n_gaps;		/* that there were */
+	uint64_t asked;			/* tick: ends of calls up to there were asked for */
+	uint32_t room;			/* for gaps: GAPS, or more */
 	struct sums sums;
 	bool is_beside;
 	struct gap {
@@ -43,6 +48,7 @@ struct thread {
 struct fl_preempted {
 	struct thread of[THREADS];
 	uint32_t n;
+	uint32_t more;			/* room of all beyond GAPS of each */
 	struct fl_hash by_tid;
 	uint64_t since;			/* what began before is not known */
 	struct sums programs, flicks;	/* of all that there were */
@@ -75,7 +81,7 @@ static uint32_t hash_of(int32_t tid)
 }
 
 /* NULL: nothing is known of it. */
-static const struct thread *find(const struct fl_preempted *p, int32_t tid)
+static struct thread *find(struct fl_preempted *p, int32_t tid)
 {
 	for (uint32_t at = hash_of(tid), i; (i = fl_hash_next(&p->by_tid, hash_of(tid), &at));)
 		if (p->of[i - 1].tid == tid)
@@ -96,8 +102,10 @@ static int drop_half(struct fl_preempted *p)
 	int err = 0;
 
 	qsort(p->of, p->n, sizeof(*p->of), latest_first);
-	while (p->n > THREADS / 2)
+	while (p->n > THREADS / 2) {
 		free(p->of[--p->n].of);
+		p->more -= p->of[p->n].room - GAPS;
+	}
 	fl_hash_free(&p->by_tid);
 	for (uint32_t i = 0; !err && i < p->n; i++)
 		err = fl_hash_put(&p->by_tid, hash_of(p->of[i].tid), i + 1);
@@ -106,14 +114,14 @@ static int drop_half(struct fl_preempted *p)
 
 static struct thread *thread_by_tid(struct fl_preempted *p, int32_t tid)
 {
-	const struct thread *known = find(p, tid);
+	struct thread *known = find(p, tid);
 
 	if (known)
-		return (struct thread *)known;
+		return known;
 	if ((p->n == THREADS && drop_half(p)) ||
 	    fl_hash_put(&p->by_tid, hash_of(tid), p->n + 1))
 		return NULL;
-	p->of[p->n] = (struct thread){ .tid = tid };
+	p->of[p->n] = (struct thread){ .tid = tid, .room = GAPS };
 	return &p->of[p->n++];
 }
 
@@ -134,26 +142,49 @@ static bool is_gap_kept(uint64_t number, uint64_t age)
 	return number % stride == 0;
 }
 
-static void thin(struct thread *t)
+/* How many gaps began before `at`. */
+static uint32_t begun_at(const struct thread *t, uint64_t at)
+{
+	return at ? (uint32_t)fl_rows_from(t->of, t->n, sizeof(*t->of), at - 1) : 0;
+}
+
+/* All gaps from that number on are kept. */
+static void thin(struct thread *t, uint64_t number)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->n; i++)
-		if (is_gap_kept(t->of[i].number, t->n_gaps - t->of[i].number))
-			t->of[n++] = t->of[i];
+	for (uint32_t i = 0; i < t->n; i++) {
+		const struct gap *g = &t->of[i];
+
+		if (g->number >= number || is_gap_kept(g->number, number - g->number))
+			t->of[n++] = *g;
+	}
 	t->n = n;
-	if (n <= GAPS / 4 * 3)
-		return;
-	t->n -= GAPS / 4;
-	memmove(t->of, t->of + GAPS / 4, t->n * sizeof(*t->of));
 }
 
-static int add_gap(struct thread *t, uint64_t begin, uint64_t end)
+static void make_room(struct fl_preempted *p, struct thread *t)
+{
+	uint32_t asked = begun_at(t, t->asked);
+
+	thin(t, asked < t->n ? t->of[asked].number : t->n_gaps);
+	if (t->n > t->room / 4 * 3 && t->room < MOST_GAPS && p->more + t->room <= MORE) {
+		p->more += t->room;
+		t->room *= 2;
+	}
+	if (t->n > t->room / 4 * 3)
+		thin(t, t->n_gaps);
+	if (t->n > t->room / 4 * 3) {
+		t->n -= GAPS / 4;
+		memmove(t->of, t->of + GAPS / 4, t->n * sizeof(*t->of));
+	}
+}
+
+static int add_gap(struct fl_preempted *p, struct thread *t, uint64_t begin, uint64_t end)
 {
 	uint64_t before = t->n ? sum_behind(&t->of[t->n - 1]) : 0;
 
-	if (t->n == GAPS)
-		thin(t);
+	if (t->n == t->room)
+		make_room(p, t);
 	if (fl_array_room(&t->of, t->n, sizeof(*t->of)))
 		return -ENOMEM;
 	t->of[t->n++] = (struct gap){ begin, end, before, t->n_gaps++ };
@@ -196,7 +227,7 @@ int fl_preempted_switch(struct fl_preempted *p, int32_t tid, enum fl_switch how,
 	t->last = at;
 	if (how == FL_SWITCH_IN) {
 		if (t->out && t->out >= p->since)
-			err = add_gap(t, t->out, at);
+			err = add_gap(p, t, t->out, at);
 		t->in = at;
 		t->out = 0;
 		return err;
@@ -210,12 +241,6 @@ int fl_preempted_switch(struct fl_preempted *p, int32_t tid, enum fl_switch how,
 void fl_preempted_forget(struct fl_preempted *p, uint64_t at)
 {
 	p->since = at > p->since ? at : p->since;
-}
-
-/* How many gaps began before `at`. */
-static uint32_t begun_at(const struct thread *t, uint64_t at)
-{
-	return at ? (uint32_t)fl_rows_from(t->of, t->n, sizeof(*t->of), at - 1) : 0;
 }
 
 /* What all gaps before `at` came to, at least. */
@@ -237,12 +262,14 @@ static uint64_t most_at(const struct thread *t, uint64_t at)
 	return n == t->n || (n && at < t->of[n - 1].end) ? least_at(t, at) : t->of[n].before;
 }
 
-uint64_t fl_preempted_between(const struct fl_preempted *p, int32_t tid, uint64_t begin,
+uint64_t fl_preempted_between(struct fl_preempted *p, int32_t tid, uint64_t begin,
 			      uint64_t end)
 {
-	const struct thread *t = find(p, tid);
+	struct thread *t = find(p, tid);
 	uint64_t from, to;
 
+	if (t && t->asked < end)
+		t->asked = end;
 	if (!t || !t->n || begin < p->since || begin >= end)
 		return 0;
 	from = most_at(t, begin);

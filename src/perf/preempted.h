@@ -18,9 +18,9 @@ struct fl_preempted *fl_preempted_open(bool (*is_beside)(int32_t tid));
 int fl_preempted_switch(struct fl_preempted *, int32_t tid, enum fl_switch, uint64_t at);
 /* Some of what was before `at` is not known. */
 void fl_preempted_forget(struct fl_preempted *, uint64_t at);
-/* How long a thread was preempted in that time, as far as it has run again; 0: not known. */
-uint64_t fl_preempted_between(const struct fl_preempted *, int32_t tid, uint64_t begin,
-			      uint64_t end);
+/* How long a thread was preempted in that time, as far as it has run again; 0: not known. Of
+ * what is long before an end that was asked for less is known later. */
+uint64_t fl_preempted_between(struct fl_preempted *, int32_t tid, uint64_t begin, uint64_t end);
 /* Ticks that threads of the program have run, from one switch to the next. */
 uint64_t fl_preempted_ran(const struct fl_preempted *);
 /* How often these were switched, but for as often as flick's own may have taken their

@@ -14,9 +14,16 @@ for i in 1 2 3 4; do
 done
 trap 'kill $spinners; rm -rf "$work"' EXIT
 
+told() {	# COLUMN, of down()
+	sql "select $1 from $(rows latency) where name = 'down'"
+}
+
 for i in 1 2 3; do
 	record --follow -- "$work/short-calls" 0.3 pool 4
 	succeeded
 	[ "$(sql "select value from session where key = 'preempted'")" = out ] ||
 		fail "run $i: it is not told"
+	total=$(told total_ns) self=$(told self_ns)
+	[ "$total" -gt $((self * 3 / 4)) ] && [ "$total" -lt $((self * 5 / 4)) ] ||
+		fail "run $i: down's total is $total, not $self"
 done

@@ -165,6 +165,26 @@ static void of_many_gaps_sums_are_kept(void **unused)
 	}
 }
 
+/* Records of calls may come much later than those of switches: what a call was preempted is
+ * known then, however short it was, and of a long one that began before as well. */
+static void of_calls_that_are_asked_for_late_all_is_known(void **unused)
+{
+	enum { LATE = 4000, TURNS = 5 };
+
+	(void)unused;
+	for (uint64_t turn = 0; turn < TURNS; turn++) {
+		for (uint64_t i = 1; i <= LATE; i++)
+			gap(1, 100 * (turn * LATE + i), 100 * (turn * LATE + i) + 10);
+		for (uint64_t i = 1; i <= LATE; i++) {
+			uint64_t at = 100 * (turn * LATE + i);
+
+			expect(1, at - 5, at + 15, 10);
+		}
+	}
+	assert_in_range(fl_preempted_between(p, 1, 100, UINT64_MAX), TURNS * LATE * 96 / 10,
+			TURNS * LATE * 10);
+}
+
 static void threads_may_come_and_go(void **unused)
 {
 	enum { MANY = 50000 };
@@ -188,6 +208,7 @@ int main(void)
 		T(what_was_lost_corrects_nothing),
 		T(clocks_that_disagree_are_not_negative),
 		T(of_many_gaps_sums_are_kept),
+		T(of_calls_that_are_asked_for_late_all_is_known),
 		T(threads_may_come_and_go),
 	};
 #undef T
