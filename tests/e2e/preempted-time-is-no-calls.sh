@@ -45,6 +45,8 @@ done
 
 cat >"$work/held.c" <<'EOF'
 #include <pthread.h>
+#include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 static volatile int tells;
 __attribute__((noinline)) void hold(void)
@@ -60,9 +62,13 @@ static void *run(void *x)
 int main(void)
 {
 	pthread_t t;
+	struct timespec ran;
 	for (int i = 0; i < 4; i++)
 		pthread_create(&t, 0, run, 0);
 	sleep(1);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ran);
+	printf("ran hold %lld\n", ran.tv_sec * 1000000000LL + ran.tv_nsec);
+	fflush(stdout);
 	_exit(0);
 }
 EOF
@@ -70,28 +76,40 @@ compile "$work/held" "$work/held.c" -O1 $sites
 label="calls that have not ended:"
 record --target-cpu 0 -- "$work/held"
 succeeded
-within hold total_ns 50 160 1000000000
+within hold total_ns 50 160 "$(printed ran)"
 
-cat >"$work/yield.c" <<'EOF'
+cat >"$work/pass.c" <<'EOF'
 #include <pthread.h>
-#include <sched.h>
+#include <unistd.h>
+static int there[2], back[2];
+static int pass(int from, int to)
+{
+	char c = 0;
+	return write(to, &c, 1) == 1 && read(from, &c, 1) == 1;
+}
 static void *run(void *x)
 {
-	for (int i = 0; i < 200000; i++)
-		sched_yield();
+	char c;
+	while (read(there[0], &c, 1) == 1 && write(back[1], &c, 1) == 1)
+		;
 	return x;
 }
 int main(void)
 {
 	pthread_t t;
-	pthread_create(&t, 0, run, 0);
-	run(0);
+	int n = 0;
+	if (pipe(there) || pipe(back) || pthread_create(&t, 0, run, 0))
+		return 1;
+	while (n < 50000 && pass(back[0], there[1]))
+		n++;
+	close(there[1]);
 	pthread_join(t, 0);
+	return n < 50000;
 }
 EOF
-compile "$work/yield" "$work/yield.c" -O1 $sites
+compile "$work/pass" "$work/pass.c" -O1 -pthread $sites
 label="many switches:"
-record --target-cpu 0 -- "$work/yield"
+record --target-cpu 0 -- "$work/pass"
 succeeded
 [ "$(sql "select value from session where key = 'preempted'")" = in ] || fail "$label they are told of"
 ! says || fail "$label the report says what is not so"
