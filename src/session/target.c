@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "arch/arch.h"
 #include "os/os.h"
 #include "session/attach.h"
 #include "session/opening.h"
@@ -120,13 +119,13 @@ static void note_watch(struct fl_session *s, int status, const struct rusage *us
 		s->target.watch_signal = WTERMSIG(status);
 }
 
-/* The end on both clocks, at the first look that sees it: later looks see it again. */
+/* The end on both clocks, at the first look that sees it: later looks see it again. One moment
+ * on both: what is open until the end on one clock was there until that on the other. */
 void fl_target_note_gone(struct fl_session *s)
 {
 	if (s->target.gone_ns)
 		return;
-	s->target.gone_ns = fl_os_monotonic_ns();
-	s->target.gone_tsc = fl_arch_ticks();
+	fl_clocks_read(&s->target.gone_tsc, &s->target.gone_ns);
 }
 
 /* Take all children that have ended. True: there is none left. */
