@@ -39,3 +39,14 @@ sed 's/^.*  hash_page$/&\n         -  0.997 ms    0.04          -         -     
 run env README="$work/copy" $screens --check "$work/screens"
 label="a sample beside:"
 succeeded
+sed 's/, without what the scheduler took, of the calls/, of the calls/' README.md >"$work/copy"
+! cmp -s README.md "$work/copy" || fail "many switches: nothing is changed"
+run env README="$work/copy" $screens --check "$work/screens"
+label="many switches:"
+succeeded
+sed 's/^  ~ to count .*/&\n  ~~ an estimate that may be off by a quarter or more by chance (calls_error says by how much)/' \
+	README.md >"$work/copy"
+! cmp -s README.md "$work/copy" || fail "a rough estimate: nothing is changed"
+run env README="$work/copy" $screens --check "$work/screens"
+label="a rough estimate:"
+succeeded
