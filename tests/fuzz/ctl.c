@@ -41,7 +41,10 @@ int fl_change_stage(struct fl_session *s, const void *by, enum fl_stage stage,
 	(void)s;
 	if (!*glob || strchr(glob, '\n') || stage >= FL_N_STAGES)
 		abort();
-	*sum = (struct fl_change_sum){ draw(9), draw(9), draw(2), draw(2), draw(SITES) };
+	*sum = (struct fl_change_sum){
+		.functions = draw(9), .sites = draw(9), .gone = draw(2), .same = draw(2),
+		.refused = draw(2), .refused_site = draw(SITES),
+	};
 	if (draw(2) || is.state == FL_CHANGE_ASKED || (is.by && is.by != by)) {
 		snprintf(why, FL_WHY, "no function with a probe matches `%.180s`", glob);
 		return -1;
