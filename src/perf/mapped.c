@@ -130,6 +130,7 @@ int fl_mapped_add(struct fl_mapped *m, int32_t pid, const struct fl_map *map)
 	if (*p->program || !is_program(map->path))
 		return 0;
 	p->program = map->path;
+	p->runs++;
 	return count_run(m, map->path);
 }
 

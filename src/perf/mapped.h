@@ -17,6 +17,7 @@ struct fl_mapped {
 		int32_t parent;		/* that this image was forked of; 0: none */
 		uint32_t threads;	/* 0: it has ended; FL_MAPPED_STAYS: not counted */
 		const char *program;	/* the first file of this image; "": not known */
+		uint32_t runs;		/* programs that it has executed */
 		struct fl_map *maps;	/* a newer one hides what it covers */
 		uint32_t n;
 		uint32_t heirs;		/* that were forked of it, and live or have some */

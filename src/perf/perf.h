@@ -85,6 +85,9 @@ struct fl_mapped_program {
 	uint32_t runs;			/* how often it was executed */
 };
 const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *, size_t *n);
+/* The program that process `pid` has executed last, and how many it has executed; NULL: not
+ * known. */
+const char *fl_sampler_became(const struct fl_sampler *, int32_t pid, uint32_t *runs);
 /* Likewise: CPU time of a thread, or of those that have had that number. */
 uint64_t fl_sampler_ran_ns(const struct fl_sampler *, int32_t tid);
 /* Up to `room` processes that came of `pid` and had not ended at the last poll: how many. 0,

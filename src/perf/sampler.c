@@ -504,6 +504,14 @@ const struct fl_mapped_program *fl_sampler_programs(const struct fl_sampler *s, 
 	return s->mapped.programs;
 }
 
+const char *fl_sampler_became(const struct fl_sampler *s, int32_t pid, uint32_t *runs)
+{
+	const struct fl_mapped_process *p = s->failed ? NULL : fl_mapped_find(&s->mapped, pid);
+
+	*runs = p ? p->runs : 0;
+	return p && *p->program ? p->program : NULL;
+}
+
 const struct fl_chains *fl_sampler_chains(const struct fl_sampler *s)
 {
 	return &s->chains;

@@ -306,6 +306,21 @@ static void tell_wait(const struct fl_session *s)
 		       "libraries; -P '%s!*' records %s alone", (double)took / 1e9, name, name);
 }
 
+/* Each program that a process executes finds flick anew, if it can. */
+static void tell_became(const struct fl_session *s)
+{
+	uint32_t runs = 0;
+	const char *last;
+
+	if (!s->sampler || s->o->follow || s->o->wait || s->attached || s->start.by_samples)
+		return;
+	last = fl_sampler_became(s->sampler, s->pid, &runs);
+	if (last && runs > load_relaxed(&s->shm->n_images))
+		fl_say("%s has become %s, into which flick did not come (it is static, or was "
+		       "given another environment, or fewer rights): %s", s->o->argv[0], last,
+		       s->self_is_cpu ? "samples alone tell of it" : "it is not recorded");
+}
+
 /* To record a compiler's driver, or a shell, is to ask for what it starts. The first process of
  * a daemon ends at once, and another does what is asked for. */
 static void tell_children(const struct fl_session *s)
@@ -341,6 +356,7 @@ void fl_session_tell(struct fl_session *s)
 {
 	tell_end(s);
 	tell_wait(s);
+	tell_became(s);
 	tell_children(s);
 	if (s->o->action == FL_ACT_TIME && s->cost > 100)
 		tell_costly(s);
