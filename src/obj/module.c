@@ -136,6 +136,30 @@ static uint64_t hash_of_code(const struct fl_module *m)
 	return hash;
 }
 
+bool fl_obj_hash_loaded(const struct fl_module *m, uint64_t bytes, uint64_t *hash)
+{
+	const uint64_t odd = 0x9e3779b97f4a7c15;
+	uint64_t sum = 0, word;
+
+	for (size_t i = 0; i < m->n_ph; i++) {
+		const Elf64_Phdr *p = &m->ph[i];
+		const char *from = (const char *)(m->bias + p->p_vaddr);
+
+		if (p->p_type != PT_LOAD || p->p_flags & PF_W)
+			continue;
+		if (!(p->p_flags & PF_R) || p->p_offset > bytes ||
+		    p->p_filesz > bytes - p->p_offset)
+			return false;
+		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
+			memcpy(&word, from + at, sizeof word);
+			sum = (sum ^ word) * odd;
+			sum ^= sum >> 32;
+		}
+	}
+	*hash = sum;
+	return true;
+}
+
 /* Linkers give no build id by themselves: then the code is told by a hash. */
 bool fl_obj_identify(const struct fl_module *m, uint8_t id[FL_OBJ_ID])
 {

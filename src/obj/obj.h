@@ -150,6 +150,9 @@ bool fl_obj_build_id(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
 bool fl_obj_file_id(const struct fl_obj *, uint8_t id[FL_OBJ_ID]);
 /* The build id, or else a hash of what m->file has of code; false: no file is open. */
 bool fl_obj_identify(const struct fl_module *, uint8_t id[FL_OBJ_ID]);
+/* A hash of all that is loaded to be read alone, as it stands in memory, of a file of so many
+ * bytes. False: some of it cannot be read. */
+bool fl_obj_hash_loaded(const struct fl_module *, uint64_t bytes, uint64_t *hash);
 /* Value of dynamic tag `tag`; false when the module has none. */
 bool fl_obj_dynamic(const struct fl_module *, int64_t tag, uint64_t *value);
 /* `n` bytes at address `a`; NULL when no readable segment holds all of them. */

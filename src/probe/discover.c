@@ -268,12 +268,29 @@ static bool has_its_bodies(const struct fl_module *m, const struct fl_known *k)
 	return !fl_probe_builder || fl_probe_builder->hold(m, k->module);
 }
 
+/* The program stored to its code when it was there last: it is not known with which sites. */
+static bool was_overwritten(const struct fl_known *k)
+{
+	for (uint32_t id = k->first; id < k->end; id++)
+		if (load_relaxed(&fl_table.sites[id].refusal) == FLE_OVERWRITTEN)
+			return true;
+	return false;
+}
+
+/* Whose bodies these are its build id tells, or else its file. */
+static bool may_be_told(struct fl_module *m)
+{
+	uint8_t id[FL_OBJ_ID];
+
+	return fl_obj_build_id(m, id) || m->file.bytes || !fl_obj_open_module(m);
+}
+
 /* Nobody has written to the file since its sites were found, in a module just loaded as this
  * one. */
-static bool revive_unread(struct walk *w, struct fl_known *k, const struct fl_module *m)
+static bool revive_unread(struct walk *w, struct fl_known *k, struct fl_module *m)
 {
 	if (!k || !fl_known_is_of(k, &w->origin) ||
-	    (k->first < k->end && !has_its_bodies(m, k)))
+	    (k->first < k->end && (!may_be_told(m) || !has_its_bodies(m, k))))
 		return false;
 	revive(w, k);
 	return true;
@@ -339,6 +356,7 @@ static int each_new(void *arg, struct fl_module *m)
 	if (w->origin.is_known)
 		tell_text(m, &w->origin);
 	k = fl_known_find_gone(m, &w->origin);
+	k = k && was_overwritten(k) ? NULL : k;
 	if (revive_unread(w, k, m))
 		return 0;
 	err = m->file.bytes ? 0 : fl_obj_open_module(m);

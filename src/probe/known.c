@@ -8,11 +8,12 @@
  * Hides, too, when a file is the one that it was. Programs load and unload a library thousands
  * of times, and to read its code each time takes longer than all else that is done then. The
  * kernel says whether anybody has written to the file or put another one in its place: nobody
- * sets a file's time of change. It says nothing of what is stored to a shared mapping of a file
- * in memory: so the build id that stands in the module's memory, or a hash of the file's code,
- * must be the same as well. And some file systems know seconds alone: such a file is read once
- * more, seconds after it was first met with that time; who writes to it after that does so in
- * another second.
+ * sets a file's time of change. It says nothing of what is stored to a shared mapping of a
+ * file; nor is the file that has the path now the one that is mapped, where it was renamed; and
+ * who patches a file leaves its build id. So what the loader has mapped to be read alone, code
+ * and constants, must have the same hash as well, before anybody stores there. And some file
+ * systems know seconds alone: such a file is read once more, seconds after it was first met
+ * with that time; who writes to it after that does so in another second.
  */
 #include "known.h"
 #include "late.h"
@@ -89,21 +90,19 @@ static bool has_fine_time(const struct fl_file *f)
 }
 
 /* The kernel is asked before the file is read: who writes to it meanwhile makes it another. */
-void fl_known_look(struct fl_origin *o, struct fl_module *m)
+void fl_known_look(struct fl_origin *o, const struct fl_module *m)
 {
 	*o = (struct fl_origin){ .path = hash_path(m->path) };
 	o->since = fl_arch_ticks();
 	if (fl_os_file_facts_at(m->path, &o->file) || !o->file.is_plain)
 		return;
 	o->is_settled = has_fine_time(&o->file);
-	o->is_known = fl_obj_identify(m, o->id);
-	if (!o->is_known && !fl_obj_open_module(m))
-		o->is_known = fl_obj_identify(m, o->id);
+	o->is_known = fl_obj_hash_loaded(m, o->file.bytes, &o->loaded);
 }
 
-static bool is_same_build(const struct fl_origin *a, const struct fl_origin *b)
+static bool is_same_code(const struct fl_origin *a, const struct fl_origin *b)
 {
-	return a->is_known && b->is_known && !__builtin_memcmp(a->id, b->id, sizeof a->id);
+	return a->is_known && b->is_known && a->loaded == b->loaded;
 }
 
 static bool is_unwritten(const struct fl_file *a, const struct fl_file *b)
@@ -114,7 +113,7 @@ static bool is_unwritten(const struct fl_file *a, const struct fl_file *b)
 
 static bool is_same_origin(const struct fl_origin *a, const struct fl_origin *b)
 {
-	return is_same_build(a, b) && is_unwritten(&a->file, &b->file) && a->path == b->path;
+	return is_same_code(a, b) && is_unwritten(&a->file, &b->file) && a->path == b->path;
 }
 
 bool fl_known_is_of(const struct fl_known *k, const struct fl_origin *o)
@@ -132,14 +131,14 @@ void fl_known_note(struct fl_known *k, const struct fl_origin *o)
 	k->origin.is_settled |= o->since - since > seconds;
 }
 
-/* One of another build was another one. One that has no row has no path to be compared. */
+/* One of other code was another one. One that has no row has no path to be compared. */
 static bool may_be(const struct fl_known *k, const struct fl_module *m,
 		   const struct fl_origin *o)
 {
 	if (k->module == FL_NO_MODULE)
 		return fl_known_is_of(k, o);
 	return has_path(k, m->path) &&
-	       (!k->origin.is_known || !o->is_known || is_same_build(&k->origin, o));
+	       (!k->origin.is_known || !o->is_known || is_same_code(&k->origin, o));
 }
 
 struct fl_known *fl_known_find_gone(const struct fl_module *m, const struct fl_origin *o)

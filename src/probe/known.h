@@ -10,7 +10,7 @@
 struct fl_origin {
 	struct fl_file file;
 	uint64_t path;			/* a hash of it */
-	uint8_t id[FL_OBJ_ID];
+	uint64_t loaded;		/* a hash of its code and constants */
 	bool is_known;			/* else nothing is said by it */
 	bool is_settled;		/* who writes to it from now on changes its time */
 	uint64_t since;			/* ticks: when it was first met so */
@@ -36,8 +36,8 @@ struct fl_known {
 #define FL_NO_MODULE UINT16_MAX
 
 int fl_known_open(void);
-/* Where a module that is being loaded comes from. Its file may be opened for that. */
-void fl_known_look(struct fl_origin *, struct fl_module *);
+/* Where a module that is being loaded comes from: nobody has stored to its code yet. */
+void fl_known_look(struct fl_origin *, const struct fl_module *);
 /* find: a module that is there. find_gone: one that is gone, and may have been the same; is_of:
  * it was, so its sites are. Or NULL. */
 struct fl_known *fl_known_find(const struct fl_module *);

@@ -46,19 +46,22 @@ static int note_function(void *arg, const char *name, uint64_t value, uint64_t s
 	return 0;
 }
 
-/* A program at a fixed address has the addresses of its functions in words of data. */
+/* A program at a fixed address has the addresses of its functions in words of data, which some
+ * linkers put into one segment with the code. */
 static void note_words(struct pass *p)
 {
 	for (size_t i = 0; i < p->m->n_ph; i++) {
 		const Elf64_Phdr *ph = &p->m->ph[i];
 		uint64_t word;
 
-		/* of others nobody has looked where they are */
-		if (ph->p_type != PT_LOAD || (ph->p_flags & PF_X))
-			continue;
+		if (ph->p_type != PT_LOAD)
+			continue;		/* nobody has looked where it is */
 		for (size_t at = -ph->p_vaddr % 8; at + 8 <= ph->p_filesz; at += 8) {
 			memcpy(&word, p->m->file.bytes + ph->p_offset + at, sizeof word);
-			note_datum(p, p->m->bias + word);
+			if (ph->p_flags & PF_X)
+				fl_note_named(p, p->m->bias + word);
+			else
+				note_datum(p, p->m->bias + word);
 		}
 	}
 }
@@ -68,9 +71,11 @@ static void note_words(struct pass *p)
 static bool is_set_apart(const struct pass *p, const struct fl_extent *x)
 {
 	enum { ALIGNED = 16 };
-	bool is_padded = x > p->o->extents && x[-1].end < x->start;
+	bool is_first = x == p->o->extents || x[-1].kind == FL_EXTENT_OTHER ||
+			x[-1].flags & X_STUB;	/* of its section: that is no padding */
+	uintptr_t gap = is_first ? 0 : x->start - x[-1].end;
 
-	if (!is_padded || (x->start - p->m->bias) % ALIGNED)
+	if (!gap || gap >= ALIGNED || (x->start - p->m->bias) % ALIGNED)
 		return false;
 	for (uint32_t i = 0; i < x->n_left; i++) {
 		uint32_t to = p->o->lefts[x->left + i].to;
@@ -121,6 +126,15 @@ static void note_target(struct pass *p, uint32_t k, uintptr_t to)
 		fl_note_named(p, to);
 }
 
+/* What another extent jumps into, and nobody to its start, is a part however it is laid out. */
+static void note_entered(struct pass *p, uint32_t k, uintptr_t to)
+{
+	size_t t = fl_is_head(p, to) ? p->o->n : fl_outline_find(p->o, to);
+
+	if (t != p->o->n && t != k && is_unnamed(p, &p->o->extents[t]))
+		p->o->extents[t].next = k;
+}
+
 /*
  * To the tables, a cold part that has no frame looks like a function, but flags may be live
  * where it begins. An extent is a part of a function if that alone jumps to it, nobody calls
@@ -128,8 +142,9 @@ static void note_target(struct pass *p, uint32_t k, uintptr_t to)
  * one tail call leads there. If it is a part for all that, its body is still sound: no flag,
  * register or red zone is taken for dead that its code does not prove so.
  *
- * What nothing leads to is come to in its middle, or by a switch's table of distances, which
- * may lead to any place in it; or it is never run.
+ * What nothing leads to, and is not laid out as functions are, is come to in its middle, or by
+ * a switch's table of distances, which may lead to any place in it; or it is never run. Of what
+ * is laid out so, a table of distances between functions may have the address.
  */
 void fl_outline_find_hidden(struct pass *p)
 {
@@ -143,10 +158,12 @@ void fl_outline_find_hidden(struct pass *p)
 	fl_obj_functions(&p->m->file, note_function, p);
 	each_jump(p, note_source);
 	each_jump(p, note_target);
+	each_jump(p, note_entered);
 	for (uint32_t k = 0; k < o->n; k++) {
 		struct fl_extent *x = &o->extents[k];
 
-		if ((x->next != FL_EXTENT_NONE && x->next != k) || is_unnamed(p, x)) {
+		if ((x->next != FL_EXTENT_NONE && x->next != k) ||
+		    (is_unnamed(p, x) && !is_set_apart(p, x))) {
 			x->kind = FL_EXTENT_PART;
 			fl_clear_bit(p->heads, x->start - p->lo);
 			fl_clear_bit(p->heads, fl_extent_entry(x) - p->lo);

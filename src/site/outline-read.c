@@ -274,6 +274,7 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 	const unsigned char *code = fl_file_text(p->m, x->start, &left);
 	uintptr_t at = x->start;
 	uint8_t last = FL_INSN_OTHER;
+	uint64_t wide;
 	uint32_t word;
 	struct fl_insn i;
 
@@ -304,6 +305,10 @@ void fl_outline_read_extent(struct pass *p, struct fl_extent *x)
 		} else if (p->is_fixed && i.len > sizeof word) {	/* an address? */
 			memcpy(&word, code + i.len - sizeof word, sizeof word);
 			fl_note_named(p, p->m->bias + word);
+			if (i.len > sizeof wide) {
+				memcpy(&wide, code + i.len - sizeof wide, sizeof wide);
+				fl_note_named(p, p->m->bias + wide);
+			}
 		}
 		if (at == fl_extent_entry(x) && i.len < FL_ARCH_PAD_BYTES)
 			x->flags |= X_SHORT_FIRST;

@@ -81,11 +81,22 @@ static bool has_textrel(const struct fl_module *m)
 	return fl_obj_dynamic(m, DT_FLAGS, &v) && (v & DF_TEXTREL);
 }
 
+/* Code that may be executed and not read: to look at it ends the program. */
+static bool may_be_read(const struct fl_module *m)
+{
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (m->ph[i].p_type == PT_LOAD && (m->ph[i].p_flags & (PF_X | PF_R)) == PF_X)
+			return false;
+	return true;
+}
+
 int fl_site_scan(const struct fl_module *m, fl_site_each *each, void *arg)
 {
 	struct scan s = { .m = m, .each = each, .arg = arg };
 	int err;
 
+	if (!may_be_read(m))
+		return 0;
 	s.has_textrel = has_textrel(m);
 	s.n_points = fl_site_points(m, s.points);
 	err = fl_between_open(&s.between, m);

@@ -174,6 +174,7 @@ static char *new_file(void)
 	strcpy(path, "/tmp/flick-known-XXXXXX");
 	fd = mkstemp(path);
 	assert_int_equal(write(fd, "1", 1), 1);
+	assert_int_equal(ftruncate(fd, 1 << 26), 0);	/* as long as this program, at least */
 	close(fd);
 	return path;
 }
@@ -209,7 +210,7 @@ static void each_word_of_an_origin_tells(void **unused)
 	struct fl_known *k = add(0);
 	const struct fl_origin as = {
 		.file = { .device = 1, .inode = 2, .bytes = 3, .changed_ns = 4 },
-		.path = 5, .id = { 6 }, .is_known = true, .is_settled = true,
+		.path = 5, .loaded = 6, .is_known = true, .is_settled = true,
 	};
 	struct fl_origin o[] = { as, as, as, as, as, as, as };
 
@@ -221,7 +222,7 @@ static void each_word_of_an_origin_tells(void **unused)
 	o[2].file.bytes++;
 	o[3].file.changed_ns++;
 	o[4].path++;
-	o[5].id[0]++;
+	o[5].loaded++;
 	o[6].is_known = false;
 	for (size_t i = 0; i < ARRAY_LEN(o); i++)
 		assert_false(fl_known_is_of(k, &o[i]));
@@ -232,7 +233,7 @@ static void each_word_of_an_origin_tells(void **unused)
 /* Where a file's time is a whole second it is believed when it was the same seconds later. */
 static void a_coarse_time_is_believed_later(void **unused)
 {
-	struct fl_origin o = { .id = { 1 }, .is_known = true, .since = 1ull << 40 }, later = o;
+	struct fl_origin o = { .loaded = 1, .is_known = true, .since = 1ull << 40 }, later = o;
 	struct fl_known *k = add(0);
 
 	(void)unused;
@@ -250,17 +251,17 @@ static void a_coarse_time_is_believed_later(void **unused)
 	assert_true(fl_known_is_of(k, &later));
 }
 
-/* One of another build is passed over, and finds what is behind it. One without a row is the
+/* One of other code is passed over, and finds what is behind it. One without a row is the
  * same where all of it is known to be. */
-static void what_comes_back_is_of_its_build(void **unused)
+static void what_comes_back_has_its_code(void **unused)
 {
-	struct fl_origin one = { .id = { 1 }, .is_known = true, .is_settled = true };
+	struct fl_origin one = { .loaded = 1, .is_known = true, .is_settled = true };
 	struct fl_origin two = one, three = one;
 	struct fl_known *a = add(0), *b;
 
 	(void)unused;
-	two.id[0] = 2;
-	three.id[0] = 3;
+	two.loaded = 2;
+	three.loaded = 3;
 	assert_true(fl_known_give_row(a, "/lib/a.so"));
 	a->end++;
 	a->origin = one;
@@ -596,7 +597,7 @@ int main(void)
 		TEST(a_file_is_the_same_until_somebody_writes),
 		TEST(each_word_of_an_origin_tells),
 		TEST(a_coarse_time_is_believed_later),
-		TEST(what_comes_back_is_of_its_build),
+		TEST(what_comes_back_has_its_code),
 		TEST(what_has_nothing_takes_no_room),
 		TEST(what_lies_there_now_is_another),
 		TEST(a_call_is_met_once),
