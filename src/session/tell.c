@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "os/os.h"
+#include "session/functions.h"
 #include "session/samples/bare.h"
 #include "session/results.h"
 #include "session/trigger.h"
@@ -300,8 +301,14 @@ static void tell_wait(const struct fl_session *s)
 	enum { MOST_NS = 500000000 };
 	uint64_t took = s->pcs.work * fl_sampler_period_ns();
 	const char *name = fl_base_name(s->launch.file);	/* patterns know no links */
+	const struct fl_functions *r = &s->functions;
+	uint32_t own = 0;
 
-	if (took > MOST_NS && !s->attached && !fl_selection_has_patterns(s->o->selection))
+	for (uint32_t f = 0; f < r->n; f++)
+		own += !strcmp(fl_functions_module(r, r->all[f].module)->path, s->launch.file);
+
+	if (took > MOST_NS && own < r->n / 2 && !s->attached && !s->o->follow &&
+	    !fl_selection_has_patterns(s->o->selection))
 		fl_say("it took %.1f s to make all functions' probes ready, with those of "
 		       "libraries; -P '%s!*' records %s alone", (double)took / 1e9, name, name);
 }
