@@ -113,50 +113,54 @@ bool fl_obj_file_id(const struct fl_obj *o, uint8_t id[FL_OBJ_ID])
 	return false;
 }
 
-/* All that is loaded to be read alone, as the file has it. In memory entries may be jumps
- * already. */
-static uint64_t hash_of_code(const struct fl_module *m)
+static uint64_t hash_words(uint64_t hash, const void *from, size_t n)
 {
 	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t hash = 0, word;
+	uint64_t word;
 
-	for (size_t i = 0; i < m->n_ph; i++) {
-		const Elf64_Phdr *p = &m->ph[i];
-
-		if (p->p_type != PT_LOAD || p->p_flags & PF_W ||
-		    p->p_offset > m->file.n_bytes ||
-		    p->p_filesz > m->file.n_bytes - p->p_offset)
-			continue;
-		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
-			__builtin_memcpy(&word, m->file.bytes + p->p_offset + at, sizeof word);
-			hash = (hash ^ word) * odd;
-			hash ^= hash >> 32;
-		}
+	for (size_t at = 0; at + sizeof word <= n; at += sizeof word) {
+		memcpy(&word, (const char *)from + at, sizeof word);
+		hash = (hash ^ word) * odd;
+		hash ^= hash >> 32;
 	}
+	return hash;
+}
+
+/* Is it loaded to be read alone? */
+static bool is_read_alone(const Elf64_Phdr *p)
+{
+	return p->p_type == PT_LOAD && !(p->p_flags & PF_W);
+}
+
+static bool lies_within(const Elf64_Phdr *p, uint64_t bytes)
+{
+	return p->p_offset <= bytes && p->p_filesz <= bytes - p->p_offset;
+}
+
+/* As the file has it: in memory entries may be jumps already. */
+static uint64_t hash_of_code(const struct fl_module *m)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = 0; i < m->n_ph; i++)
+		if (is_read_alone(&m->ph[i]) && lies_within(&m->ph[i], m->file.n_bytes))
+			hash = hash_words(hash, m->file.bytes + m->ph[i].p_offset,
+					  m->ph[i].p_filesz);
 	return hash;
 }
 
 bool fl_obj_hash_loaded(const struct fl_module *m, uint64_t bytes, uint64_t *hash)
 {
-	const uint64_t odd = 0x9e3779b97f4a7c15;
-	uint64_t sum = 0, word;
-
+	*hash = 0;
 	for (size_t i = 0; i < m->n_ph; i++) {
 		const Elf64_Phdr *p = &m->ph[i];
-		const char *from = (const char *)(m->bias + p->p_vaddr);
 
-		if (p->p_type != PT_LOAD || p->p_flags & PF_W)
+		if (!is_read_alone(p))
 			continue;
-		if (!(p->p_flags & PF_R) || p->p_offset > bytes ||
-		    p->p_filesz > bytes - p->p_offset)
+		if (!(p->p_flags & PF_R) || !lies_within(p, bytes))
 			return false;
-		for (size_t at = 0; at + sizeof word <= p->p_filesz; at += sizeof word) {
-			memcpy(&word, from + at, sizeof word);
-			sum = (sum ^ word) * odd;
-			sum ^= sum >> 32;
-		}
+		*hash = hash_words(*hash, (const void *)(m->bias + p->p_vaddr), p->p_filesz);
 	}
-	*hash = sum;
 	return true;
 }
 
