@@ -44,7 +44,7 @@ struct fl_area *fl_area_of(uintptr_t at)
 /* Code of flick's own that was sealed last (near.c): no look into /proc is needed for it. */
 enum { N_OWN = 4096 };
 static struct { uintptr_t lo, hi; } own[N_OWN];	/* W under the lock */
-static uint32_t n_own;
+static uint32_t n_own, n_used;		/* where the next one goes; how many there were */
 
 void fl_text_own(uintptr_t lo, uintptr_t hi)
 {
@@ -54,6 +54,7 @@ void fl_text_own(uintptr_t lo, uintptr_t hi)
 	own[n_own].lo = lo;
 	own[n_own].hi = hi;
 	n_own = (n_own + 1) % N_OWN;
+	n_used += n_used < N_OWN;
 	fl_os_unlock(&fl_text_lock, &signals);
 }
 
@@ -62,7 +63,7 @@ void fl_text_disown(uintptr_t lo)
 	uint64_t signals;
 
 	fl_os_lock(&fl_text_lock, &signals);
-	for (uint32_t i = 0; i < N_OWN; i++)
+	for (uint32_t i = 0; i < n_used; i++)
 		if (own[i].lo == lo)
 			own[i].hi = lo;
 	fl_os_unlock(&fl_text_lock, &signals);
@@ -120,7 +121,7 @@ static bool take_own(struct find *f)
 {
 	struct fl_mapping m = { .prot = PROT_READ | PROT_EXEC, .path = "" };
 
-	for (uint32_t i = 0; i < N_OWN; i++) {
+	for (uint32_t i = 0; i < n_used; i++) {
 		m.lo = own[i].lo;
 		m.hi = own[i].hi;
 		if (make_found(f, &m))
