@@ -304,11 +304,12 @@ static void tell_wait(const struct fl_session *s)
 	const struct fl_functions *r = &s->functions;
 	uint32_t own = 0;
 
+	if (took <= MOST_NS || s->attached || s->o->follow ||
+	    fl_selection_has_patterns(s->o->selection))
+		return;
 	for (uint32_t f = 0; f < r->n; f++)
 		own += !strcmp(fl_functions_module(r, r->all[f].module)->path, s->launch.file);
-
-	if (took > MOST_NS && own < r->n / 2 && !s->attached && !s->o->follow &&
-	    !fl_selection_has_patterns(s->o->selection))
+	if (own < r->n / 2)
 		fl_say("it took %.1f s to make all functions' probes ready, with those of "
 		       "libraries; -P '%s!*' records %s alone", (double)took / 1e9, name, name);
 }
