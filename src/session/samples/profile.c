@@ -398,10 +398,10 @@ int fl_profile_fill(struct fl_session *s)
 	p.refutes = s->has_stacks ||
 		    (!err && s->sampler && !s->o->raw && s->view.sampled &&
 		     fl_sampler_has_calls(s->sampler) && fl_session_result(s, "latency"));
-	if (!err && (s->self_is_cpu || is_watched || p.refutes))
+	if (!err && (s->self_is_cpu || is_watched || p.refutes)) {
 		err = fl_inner_open(&p.inner, &s->functions);
-	if (!err && (s->self_is_cpu || is_watched || p.refutes))
-		err = gather_selves(&p);
+		err = err ? err : gather_selves(&p);
+	}
 	if (!err && (s->self_is_cpu || p.refutes))
 		err = fl_totals_gather(&p);
 	if (!err && is_watched)
